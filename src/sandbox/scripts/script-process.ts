@@ -14,6 +14,8 @@ export interface ScriptListener {
 export interface ScriptProcess {
   readonly runtime: Runtime;
   readonly sandbox: Sandbox;
+  /** Whether it can open the browsers already. */
+  readonly hasBrowser: boolean;
   readonly process: SandboxedProcess;
   /** Receives output from now on; earlier output did not come from the script. */
   listen(listener: ScriptListener): void;
@@ -54,6 +56,8 @@ export interface LaunchOptions {
   readonly nodePath: string;
   /** Loads modules before the script is known. */
   readonly isWarm: boolean;
+  /** The browsers that its script may open; a warm process starts Chromium ahead. Absent if that is not known yet, or none. */
+  readonly browser?: BrowserLinks | undefined;
   /** Custom CA certificates that it trusts. */
   readonly trust?: ScriptTrust | undefined;
   /** Called once a warm process has loaded its modules. */
@@ -74,6 +78,7 @@ export async function launchScript(
 ): Promise<ScriptProcess> {
   await sandbox.write(notesFile, '');
   await sandbox.link('node_modules', runtime.modulesDirectory);
+  if (options.browser) await placeBrowsers(sandbox, options.browser, options.trust);
   let listener: ScriptListener | undefined;
   const process = sandbox.start({
     path: options.nodePath,
@@ -81,12 +86,12 @@ export async function launchScript(
       join(programDirectory, 'run/launch.cjs'),
       runtime.modulesDirectory,
       ...(options.isWarm ? ['warm'] : []),
+      ...(options.isWarm && options.browser ? [JSON.stringify(browserArgs)] : []),
     ],
     environment: {
       LANG: 'C.UTF-8',
       TZ: 'UTC',
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
-      PICKET_COMPILED: join(sandbox.directory, privateFolder, 'compiled'),
       ...browserVariables(sandbox.directory),
       ...options.trust?.environment,
     },
@@ -103,6 +108,7 @@ export async function launchScript(
   return {
     runtime,
     sandbox,
+    hasBrowser: options.browser !== undefined,
     process,
     listen: (next) => {
       listener = next;
@@ -120,7 +126,15 @@ export function browserVariables(directory: string): Record<string, string> {
 
 /** Gives the script of a process access to the browsers. */
 export async function allowBrowsers(
-  { sandbox }: ScriptProcess,
+  { sandbox, hasBrowser }: ScriptProcess,
+  browser: BrowserLinks,
+  trust: ScriptTrust | undefined,
+): Promise<void> {
+  if (!hasBrowser) await placeBrowsers(sandbox, browser, trust);
+}
+
+async function placeBrowsers(
+  sandbox: Sandbox,
   browser: BrowserLinks,
   trust: ScriptTrust | undefined,
 ): Promise<void> {
