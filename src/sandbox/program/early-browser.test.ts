@@ -16,7 +16,10 @@ childProcess.spawn = ((...args: Parameters<typeof spawn>) => {
 }) as typeof spawn;
 const { watchLaunches, startEarly, endEarly } = createRequire(import.meta.url)('./run/early-browser.cjs') as {
   watchLaunches(): void;
-  startEarly(chromium: object, args: readonly string[]): Promise<void>;
+  startEarly(
+    chromium: object,
+    wanted: { readonly args: readonly string[]; readonly folder: string },
+  ): Promise<void>;
   endEarly(): void;
 };
 watchLaunches();
@@ -63,7 +66,7 @@ const chromium = {
 };
 
 async function early(): Promise<ChildProcess> {
-  await startEarly(chromium, ['--disable-gpu']);
+  await startEarly(chromium, { args: ['--disable-gpu'], folder: join(folder, 'early') });
   const [child] = started;
   if (!child || started.length > 1) throw new Error(`${started.length} were started, not one`);
   return child;
@@ -118,7 +121,7 @@ it('is not one that has died', async () => {
 
 it('that cannot start leaves Playwright its own launch, and the reason', async () => {
   rmSync(program);
-  await startEarly(chromium, ['--disable-gpu']);
+  await startEarly(chromium, { args: ['--disable-gpu'], folder: join(folder, 'early') });
   const child = launch();
   const [error] = await new Promise<[NodeJS.ErrnoException]>((resolve) =>
     child.once('error', (...errors) => resolve(errors as [NodeJS.ErrnoException])),

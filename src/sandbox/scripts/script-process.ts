@@ -28,6 +28,11 @@ export const notesFile = join(privateFolder, 'notes.ndjson');
 /** Where Playwright looks for browsers. Absent for scripts that may not open any. */
 export const browsersFolder = join(privateFolder, 'browsers');
 
+/** Files of a browser that is started ahead: in a folder of this name Playwright looks for no tests. */
+export function earlyFolderOf(directory: string): string {
+  return join(directory, privateFolder, 'node_modules');
+}
+
 /** Memory per run (check model 1.8). */
 export const scriptMemoryBytes = Math.round(2.7 * 1024 ** 3);
 /**
@@ -86,7 +91,9 @@ export async function launchScript(
       join(programDirectory, 'run/launch.cjs'),
       runtime.modulesDirectory,
       ...(options.isWarm ? ['warm'] : []),
-      ...(options.isWarm && options.browser ? [JSON.stringify(browserArgs)] : []),
+      ...(options.isWarm && options.browser
+        ? [JSON.stringify({ args: browserArgs, folder: earlyFolderOf(sandbox.directory) })]
+        : []),
     ],
     environment: {
       LANG: 'C.UTF-8',

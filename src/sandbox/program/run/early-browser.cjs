@@ -10,7 +10,6 @@
 const childProcess = require('node:child_process');
 const { EventEmitter } = require('node:events');
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 
 const { spawn } = childProcess;
@@ -43,12 +42,17 @@ function isBrowser(args, options) {
  * once they are known.
  *
  * @param chromium Playwright's.
- * @param args arguments that the run adds to those of Playwright.
+ * @param wanted.args arguments that the run adds to those of Playwright.
+ * @param wanted.folder for the files of both. Created if missing. Playwright, which looks for tests meanwhile and fails if a folder is gone,
+ *   must not look there.
  */
-async function startEarly(chromium, args) {
-  rehearse = (...spawned) => {
+async function startEarly(chromium, { args, folder }) {
+  fs.mkdirSync(folder, { recursive: true });
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = folder;
+  rehearse = (command, given, options) => {
     rehearse = undefined;
-    early = begin(...spawned);
+    early = begin(command, given, { ...options, env: { ...options.env, TMPDIR } }, folder);
     const none = new EventEmitter();
     process.nextTick(() => none.emit('error', new Error('it was started early')));
     return none;
@@ -59,12 +63,14 @@ async function startEarly(chromium, args) {
     // As intended, or a reason that the launch of the script will report.
   } finally {
     rehearse = undefined;
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
   }
 }
 
-function begin(command, args, options) {
-  // Playwright removes its own after the failed attempt. The name marks it as its scratch folder (left-files.ts).
-  const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'playwright_chromiumdev_profile-'));
+function begin(command, args, options, folder) {
+  // Playwright removes its own after the failed attempt.
+  const profile = fs.mkdtempSync(path.join(folder, 'profile-'));
   const own = args.map((arg) => (arg.startsWith(profileFlag) ? profileFlag + profile : arg));
   const child = spawn(command, own, options);
   child.on('error', () => undefined); // it has no process id, and is not handed over
@@ -80,7 +86,9 @@ function setKeepsAlive(child, how) {
 
 /** What two launches must have in common. */
 function keyOf(command, args, { stdio, detached, cwd, env = process.env }) {
-  const variables = Object.entries(env).filter(([name]) => readNames.test(name));
+  const variables = Object.entries(env).filter(
+    ([name, value]) => readNames.test(name) && value !== undefined,
+  );
   return JSON.stringify([
     command,
     args.map((arg) => (arg.startsWith(profileFlag) ? profileFlag : arg)),

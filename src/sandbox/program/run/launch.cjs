@@ -1,8 +1,8 @@
 'use strict';
 /**
- * The program of every script run: `node launch.cjs MODULES [warm [BROWSER_ARGS]]`. It reads one line of JSON, the job, from standard
+ * The program of every script run: `node launch.cjs MODULES [warm [BROWSER]]`. It reads one line of JSON, the job, from standard
  * input and becomes the run. Variables are part of the job instead of the environment, so that a warm process can load
- * modules before its script is known, and start the browser, if it is given the arguments for one as JSON.
+ * modules before its script is known, and start the browser that is given as JSON.
  *
  * A job with `isPage` is not a script: its steps follow on standard input; see ../page/page-main.cjs.
  *
@@ -27,7 +27,7 @@ let stopWaiting;
 if (isWarm) {
   // The worker loads on another core. Its message is handled once this process has loaded everything, too.
   preforkWorker(modulesDirectory, {
-    browserArgs: warmBrowser === undefined ? undefined : JSON.parse(warmBrowser),
+    browser: warmBrowser === undefined ? undefined : JSON.parse(warmBrowser),
     onLoaded: sendLoaded,
   });
   loadAll(modulesDirectory, runnerModules);
@@ -84,8 +84,7 @@ async function start(job, send) {
   send({ event: 'mode', mode: 'test' });
   EventReporter.equip(send);
   // The worker loads on another core while the runner does.
-  if (!isWarm)
-    preforkWorker(modulesDirectory, { browserArgs: expectsBrowser(job) ? job.browserArgs : undefined });
+  if (!isWarm) preforkWorker(modulesDirectory, { browser: expectedBrowser(job) });
   const entry = testEntry(job);
   if (!hasModules(job, entry)) process.env.PW_DISABLE_TS_ESM = '1';
   process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });
@@ -96,9 +95,10 @@ async function start(job, send) {
   require(path.join(job.modulesDirectory, '@playwright/test/cli.js'));
 }
 
-/** Whether the tests will probably open the browser with the arguments of the agent. */
-function expectsBrowser({ hasBrowser, playwrightConfig: { use, projects } = {} }) {
-  return hasBrowser && !projects && !use?.launchOptions && !use?.browserName && !use?.channel;
+/** The browser that the tests will probably open, for early-browser.cjs. */
+function expectedBrowser({ hasBrowser, browserArgs, earlyFolder, playwrightConfig: { use, projects } = {} }) {
+  const isUsual = !projects && !use?.launchOptions && !use?.browserName && !use?.channel;
+  return hasBrowser && isUsual ? { args: browserArgs, folder: earlyFolder } : undefined;
 }
 
 /**

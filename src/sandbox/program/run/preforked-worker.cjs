@@ -22,13 +22,13 @@ let hasBrowser = false;
 /**
  * Forks the worker.
  *
- * @param options.browserArgs arguments of the browser to start with it; without them it starts none.
+ * @param options.browser of the browser to start with it, `startEarly` of early-browser.cjs; without it none is started.
  * @param options.onLoaded called when it has loaded its modules.
  */
-function preforkWorker(modulesDirectory, { browserArgs, onLoaded } = {}) {
+function preforkWorker(modulesDirectory, { browser, onLoaded } = {}) {
   const { fork } = childProcess;
-  hasBrowser = browserArgs !== undefined;
-  const child = fork(__filename, [modulesDirectory, ...(browserArgs ? [JSON.stringify(browserArgs)] : [])], {
+  hasBrowser = browser !== undefined;
+  const child = fork(__filename, [modulesDirectory, ...(browser ? [JSON.stringify(browser)] : [])], {
     env: {
       ...process.env,
       NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, '../observers/preload.cjs'))}`,
@@ -104,7 +104,7 @@ const workerModules = [
   'playwright/lib/matchers/expect.js',
 ];
 
-async function main(modulesDirectory, browserArgs) {
+async function main(modulesDirectory, browser) {
   let stopWaiting;
   const end = () => {
     endEarly();
@@ -125,11 +125,11 @@ async function main(modulesDirectory, browserArgs) {
     require(entry);
   });
   const [first, ...others] = workerModules;
-  if (browserArgs !== undefined) watchLaunches();
+  if (browser !== undefined) watchLaunches();
   loadAll(modulesDirectory, [first]);
-  if (browserArgs !== undefined) {
+  if (browser !== undefined) {
     const { chromium } = require(path.join(modulesDirectory, first));
-    await startEarly(chromium, JSON.parse(browserArgs));
+    await startEarly(chromium, JSON.parse(browser));
   }
   loadAll(modulesDirectory, others);
   stopWaiting = giveBackWhileWaiting();
