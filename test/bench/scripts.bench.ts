@@ -7,8 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openBrowsers } from '../../src/sandbox/browsers/open-browsers.ts';
 import { unpackedChromiumPath } from '../../src/sandbox/browsers/unpacked-chromium.ts';
 import { type Runtime, readRuntimes } from '../../src/sandbox/runtimes/runtimes.ts';
+import { ControlGroup, findControllers } from '../../src/sandbox/supervisor/control-group.ts';
 import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../helpers/agent/stage.ts';
+import { cpuMsOf } from '../helpers/picket-process.ts';
 import { runtimesDirectory } from '../helpers/scripts/script-stage.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
@@ -29,6 +31,9 @@ interface Times {
   readonly beforeMs: number;
   /** From its last line to the arrival of the result. */
   readonly afterMs: number;
+  /** Processor time in its sandbox, with that of loading ahead. */
+  readonly cpuMs: number;
+  readonly peakMemoryBytes: number;
 }
 
 async function runOne(stage: Stage, checkType: CheckType): Promise<Times> {
@@ -41,7 +46,27 @@ async function runOne(stage: Stage, checkType: CheckType): Promise<Times> {
   if (result.failure) throw new Error(result.failure.message);
   const text = JSON.stringify(result.detail);
   const at = (name: string) => Number(new RegExp(`${name} (\\d+)`).exec(text)?.[1]);
-  return { beforeMs: at('FIRST') - offeredAt, afterMs: arrivedAt - at('LAST') };
+  const of = (field: string) => Number(new RegExp(`"${field}":(\\d+)`).exec(text)?.[1]);
+  return {
+    beforeMs: at('FIRST') - offeredAt,
+    afterMs: arrivedAt - at('LAST'),
+    cpuMs: of('cpuMs'),
+    peakMemoryBytes: of('peakMemoryBytes'),
+  };
+}
+
+/** From the offer of some runs at once to the arrival of the last result, in milliseconds. */
+async function runAtOnce(stage: Stage, checkType: CheckType, count: number): Promise<number> {
+  const startedMs = performance.now();
+  await Promise.all(Array.from({ length: count }, () => runOne(stage, checkType)));
+  return performance.now() - startedMs;
+}
+
+/** A run of the baseline. */
+interface BareRun {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly peakMemoryBytes: number;
 }
 
 /** The baseline without Picket: `playwright test`, once per run. */
@@ -50,7 +75,10 @@ async function runBare(
   checkType: CheckType,
   browsers: string,
   target: string,
-): Promise<number> {
+): Promise<BareRun> {
+  // Measured as sandboxes are.
+  const group = new ControlGroup(findControllers(), `bench-${crypto.randomUUID()}`);
+  group.limit(8 * 1024 ** 3, 4096);
   const directory = await mkdtemp(join(tmpdir(), 'picket-bench-'));
   try {
     await mkdir(join(directory, 'tests'));
@@ -60,30 +88,47 @@ async function runBare(
     await writeFile(join(directory, 'playwright.config.js'), config);
     const startedMs = performance.now();
     const cli = join(runtime.modulesDirectory, '@playwright/test/cli.js');
-    const child = spawn(process.execPath, [cli, 'test'], {
-      cwd: directory,
-      // Without the compile cache that commands of a checkout use, because users do not have it.
-      env: {
-        ...{ ...process.env, NODE_COMPILE_CACHE: undefined },
-        ...{ PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
+    const doors = group.doors.map((door) => `echo 0 > ${door}`);
+    const child = spawn(
+      '/bin/sh',
+      ['-c', [...doors, 'exec "$@"'].join('\n'), 'sh', process.execPath, cli, 'test'],
+      {
+        cwd: directory,
+        // Without the compile cache that commands of a checkout use and without certificates, because users have neither.
+        env: {
+          ...{ ...process.env, NODE_COMPILE_CACHE: undefined, NODE_EXTRA_CA_CERTS: undefined },
+          ...{ PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
+        },
+        stdio: 'ignore',
       },
-      stdio: 'ignore',
-    });
+    );
     const [code] = await once(child, 'exit');
     if (code !== 0) throw new Error(`playwright test ended with ${code}`);
-    return performance.now() - startedMs;
+    const ms = performance.now() - startedMs;
+    const { cpuMs = Number.NaN, peakMemoryBytes = Number.NaN } = group.usage();
+    return { ms, cpuMs, peakMemoryBytes };
   } finally {
+    await group.remove();
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** `npm run bench -- scripts [--runs=12] [--pause=4000]` */
+const median = <Name extends string>(values: readonly Readonly<Record<Name, number>>[], name: Name) =>
+  quantile(
+    values.map((value) => value[name]),
+    0.5,
+  );
+const seconds = (ms: number) => (ms / 1000).toFixed(2);
+const megabytes = (bytes: number) => (bytes / 1024 ** 2).toFixed(0);
+
+/** `npm run bench -- scripts [--runs=12] [--pause=4000] [--at-once=5]` */
 const bench: Bench = {
   title: 'Scripts: what the agent adds, and how many a minute',
   async run(bench) {
     const runs = numberOption(bench, 'runs', 12);
     // Warm runs are spaced out, as checks are (at most one run every ten seconds): a warm process has loaded by then.
     const pauseMs = numberOption(bench, 'pause', 4000);
+    const atOnce = numberOption(bench, 'at-once', 5);
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
     if (!runtime) throw new Error('no runtime is installed: npm run runtimes:install');
@@ -118,15 +163,33 @@ const bench: Bench = {
           warm.push(await runOne(stage, type));
           await delay(pauseMs);
         }
-        const startedMs = performance.now();
-        for (let run = 0; run < runs; run += 1) await runOne(stage, type);
-        const perMinute = (runs * 60_000) / (performance.now() - startedMs);
-        const bare: number[] = [];
         const browsersPath = 'missing' in browsers ? '' : browsers.directory;
-        for (let run = 0; run < runs; run += 1) {
-          bare.push(await runBare(runtime, type, browsersPath, stage.target.url()));
+        const pid = agent.child.pid ?? 0;
+        const own: Times[] = [];
+        const bare: BareRun[] = [];
+        let ownMs = 0;
+        let agentCpuMs = 0;
+        // In turn, so that other load on the machine affects both alike; four at a time, so that one run prepares the next.
+        while (own.length < runs) {
+          await delay(2000);
+          const startedMs = performance.now();
+          const cpuBeforeMs = await cpuMsOf(pid);
+          const count = Math.min(4, runs - own.length);
+          for (let run = 0; run < count; run += 1) own.push(await runOne(stage, type));
+          ownMs += performance.now() - startedMs;
+          agentCpuMs += (await cpuMsOf(pid)) - cpuBeforeMs;
+          await delay(2000);
+          for (let run = 0; run < count; run += 1) {
+            bare.push(await runBare(runtime, type, browsersPath, stage.target.url()));
+          }
         }
-        const barePerMinute = (runs * 60_000) / bare.reduce((sum, ms) => sum + ms, 0);
+        const perMinute = (runs * 60_000) / ownMs;
+        const barePerMinute = (runs * 60_000) / bare.reduce((sum, { ms }) => sum + ms, 0);
+        const last: number[] = [];
+        for (let round = 0; round < 3; round += 1) {
+          await delay(pauseMs);
+          last.push(await runAtOnce(stage, type, atOnce));
+        }
         const total = warm.map(({ beforeMs, afterMs }) => beforeMs + afterMs);
         const ms = (values: readonly number[], q: number) => quantile(values, q).toFixed(0);
         const before = warm.map(({ beforeMs }) => beforeMs);
@@ -139,10 +202,16 @@ const bench: Bench = {
           String(cold.beforeMs + cold.afterMs),
           perMinute.toFixed(0),
           barePerMinute.toFixed(0),
+          `${seconds(median(own, 'cpuMs') + agentCpuMs / runs)} / ${seconds(median(bare, 'cpuMs'))}`,
+          `${megabytes(median(own, 'peakMemoryBytes'))} / ${megabytes(median(bare, 'peakMemoryBytes'))}`,
+          seconds(quantile(last, 0.5)),
         ]);
         const key = type.toLowerCase();
         figures[`${key}_warm_p50_ms`] = ms(total, 0.5);
         figures[`${key}_per_minute_ratio`] = (perMinute / barePerMinute).toFixed(2);
+        figures[`${key}_cpu_s`] = seconds(median(own, 'cpuMs') + agentCpuMs / runs);
+        figures[`${key}_bare_cpu_s`] = seconds(median(bare, 'cpuMs'));
+        figures[`${key}_last_of_${atOnce}_s`] = seconds(quantile(last, 0.5));
         bench.progress(`${type}: done, load ${loadavg()[0]?.toFixed(1)}`);
       }
     } finally {
@@ -159,10 +228,14 @@ const bench: Bench = {
         'first run (ms)',
         'a minute, one at a time',
         'a minute, playwright test',
+        'CPU-seconds a run, both',
+        'peak MiB, both',
+        `last of ${atOnce} at once (s)`,
       ],
       rows,
       notes: [
         'The first line of a browser script comes after the browser, its context and its page were opened. Both sides record traces.',
+        'CPU-seconds: those of the sandbox with all that was loaded ahead, and of the agent; those of `playwright test` and its processes.',
         `"playwright test" is one process after the other, without sandbox, masking and upload. Load at the end: ${loadavg()[0]?.toFixed(1)}.`,
       ],
       figures,

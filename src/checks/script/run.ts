@@ -121,7 +121,7 @@ async function runInSandbox(
   let script: ScriptProcess;
   try {
     const isFresh = isReadAtStart(context.variables);
-    script = await scripts.acquire({ runtime, isFresh }, context.signal);
+    script = await scripts.acquire({ runtime, isFresh, hasBrowser: wants.hasBrowser }, context.signal);
   } catch (thrown) {
     if (context.signal.aborted) return notRun(stopFailure(context));
     if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));

@@ -106,7 +106,8 @@ async function runSession(spec: AgenticSpec, context: RunContext, parts: Parts):
   if ('failure' in located) return ended(located.failure);
   let script: ScriptProcess;
   try {
-    script = await scripts.acquire({ runtime, isFresh: false }, signal);
+    // Its browser has a proxy of its own: one that was started ahead could not be used.
+    script = await scripts.acquire({ runtime, isFresh: false, hasBrowser: false }, signal);
   } catch (thrown) {
     if (signal.aborted) return ended(stopFailure(context));
     if (thrown instanceof SandboxUnavailable) return ended(failure('SANDBOX_UNAVAILABLE', thrown.message));

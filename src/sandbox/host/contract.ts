@@ -13,10 +13,11 @@ export interface ScriptHost {
    * releases it.
    *
    * @param wanted.isFresh true for a script that cannot use a warm process.
+   * @param wanted.hasBrowser true for a script that may open the browsers of this host.
    * @throws SandboxUnavailable if this host cannot contain scripts; the signal's reason if it aborts first.
    */
   acquire(
-    wanted: { readonly runtime: Runtime; readonly isFresh: boolean },
+    wanted: { readonly runtime: Runtime; readonly isFresh: boolean; readonly hasBrowser: boolean },
     signal: AbortSignal,
   ): Promise<ScriptProcess>;
   /** Returns the sandbox after the script has ended, without waiting for its cleanup. */

@@ -1,14 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BrowserLinks } from '../browsers/browser-links.ts';
 import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
 import { browsersDirectoryOf, findOtherBrowsers, type OtherBrowser } from '../browsers/other-browsers.ts';
 import { unpackedChromiumPath } from '../browsers/unpacked-chromium.ts';
 import { availableMemoryBytes, idleProcessorMs } from '../host-memory.ts';
-import {
-  type LifecycleProcess,
-  launchLifecycle,
-  maxLifecycleWaitMs,
-} from '../lifecycle/lifecycle-process.ts';
+import { type LifecycleProcess, launchLifecycle } from '../lifecycle/lifecycle-process.ts';
 import type { LifecycleJob, LifecycleScripts } from '../lifecycle/lifecycle-scripts.ts';
 import { SandboxedLifecycle } from '../lifecycle/lifecycle-session.ts';
 import type { PartProblem, SandboxFacts } from '../mechanism.ts';
@@ -21,12 +19,7 @@ import {
   SandboxInUse,
   SandboxUnavailable,
 } from '../sandbox.ts';
-import {
-  type LaunchOptions,
-  launchScript,
-  maxWaitMs,
-  type ScriptProcess,
-} from '../scripts/script-process.ts';
+import { type LaunchOptions, launchScript, type ScriptProcess } from '../scripts/script-process.ts';
 import { findSuitePlace, type OpenBundles } from '../suites/open-suite-host.ts';
 import { Claims } from '../supervisor/uid-claims.ts';
 import { prepareScriptTrust, type ScriptTrust } from '../trust/script-trust.ts';
@@ -34,7 +27,9 @@ import { whyBrowserFails } from './browser-trial.ts';
 import type { ScriptHost } from './contract.ts';
 import { completeRuntimes, installedRuntimes } from './host-runtimes.ts';
 import type { ScriptHostSettings } from './settings.ts';
+import { type EndStart, StartGate } from './start-gate.ts';
 import { type StartedProcess, WarmProcesses } from './warm-processes.ts';
+import { type ScriptKind, scriptKind, warmLifecycles, warmScripts } from './warm-settings.ts';
 import { claimWorkDir, neighboursOf } from './work-dir.ts';
 
 /** A host that can run scripts. */
@@ -60,24 +55,8 @@ export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
 /** How long to wait for the cleanup by the supervisor of an agent or thread that has just died. */
 const takeoverMs = 6000;
 const maxLoadMs = 30_000;
-const unusedMs = 10 * 60_000;
-/** One per runtime in use; `roomBytes` is the free memory required to start one. */
-const warmScripts = {
-  countPerRuntime: 1,
-  unusedMs,
-  patienceMs: 3000,
-  maxAgeMs: maxWaitMs / 2,
-  roomBytes: 1024 ** 3,
-};
-/** The same for setup and teardown scripts. */
-const warmLifecycles = {
-  maxCount: 3,
-  countPerRuntime: 2,
-  unusedMs,
-  patienceMs: 200,
-  maxAgeMs: maxLifecycleWaitMs / 2,
-  roomBytes: 256 * 1024 ** 2,
-};
+/** Most scripts have ended by then; others mostly wait for something, in milliseconds. */
+const maxStartMs = 5000;
 
 /**
  * Determines and prepares the script facilities of this host: sandboxes, complete runtimes, a browser, warm processes,
@@ -198,8 +177,10 @@ class SandboxedScriptHost implements OpenScriptHost {
   #complete: readonly Runtime[];
   readonly #pool: SandboxPool;
   readonly #claims: Claims;
-  readonly #warmScripts: WarmProcesses<ScriptProcess>;
-  readonly #warmLifecycles: WarmProcesses<LifecycleProcess>;
+  readonly #warmScripts: WarmProcesses<ScriptProcess, ScriptKind>;
+  readonly #warmLifecycles: WarmProcesses<LifecycleProcess, Runtime>;
+  readonly #gate = new StartGate({ count: availableParallelism(), maxStartMs });
+  readonly #starts = new WeakMap<ScriptProcess, EndStart>();
   readonly #closing = new AbortController();
 
   constructor(parts: {
@@ -233,23 +214,30 @@ class SandboxedScriptHost implements OpenScriptHost {
     this.problems = parts.problems;
     this.#pool = parts.pool;
     this.#claims = parts.claims;
-    this.#warmScripts = new WarmProcesses<ScriptProcess>({
+    this.#warmScripts = new WarmProcesses<ScriptProcess, ScriptKind>({
       ...warmScripts,
       maxCount: parts.warmCount,
+      isBusy: () => this.#gate.isFull,
       hasRoom: () => availableMemoryBytes() > warmScripts.roomBytes,
       idleMs: idleProcessorMs,
-      start: (runtime) => this.#startWarm(launchScript, runtime),
+      start: ({ runtime, hasBrowser }) =>
+        this.#startWarm(launchScript, runtime, { browser: hasBrowser ? this.#openBrowser : undefined }),
       release: (script) => this.release(script),
     });
     const hasWarmLifecycles = settings.hasWarmProcesses && settings.lifecycleCount > 0;
-    this.#warmLifecycles = new WarmProcesses<LifecycleProcess>({
+    this.#warmLifecycles = new WarmProcesses<LifecycleProcess, Runtime>({
       ...warmLifecycles,
+      isBusy: () => false,
       maxCount: hasWarmLifecycles ? warmLifecycles.maxCount : 0,
       hasRoom: () => availableMemoryBytes() > warmLifecycles.roomBytes,
       idleMs: idleProcessorMs,
       start: (runtime) => this.#startWarm(launchLifecycle, runtime),
       release: ({ sandbox }) => void sandbox.release(),
     });
+  }
+
+  get #openBrowser(): BrowserLinks | undefined {
+    return 'missing' in this.browser ? undefined : this.browser;
   }
 
   get #newest(): Runtime | undefined {
@@ -287,16 +275,26 @@ class SandboxedScriptHost implements OpenScriptHost {
   }
 
   async acquire(
-    wanted: { readonly runtime: Runtime; readonly isFresh: boolean },
+    { runtime, isFresh, hasBrowser }: Parameters<ScriptHost['acquire']>[0],
     signal: AbortSignal,
   ): Promise<ScriptProcess> {
     signal.throwIfAborted();
-    const warm = wanted.isFresh ? undefined : this.#warmScripts.take(wanted.runtime);
-    return warm ?? (await this.#startFresh(launchScript, wanted.runtime, signal));
+    const warm = isFresh ? undefined : this.#warmScripts.take(scriptKind(runtime, hasBrowser));
+    if (warm) return warm;
+    const endStart = await this.#gate.enter(signal);
+    try {
+      const script = await this.#startFresh(launchScript, runtime, signal);
+      this.#starts.set(script, endStart);
+      return script;
+    } catch (thrown) {
+      endStart();
+      throw thrown;
+    }
   }
 
-  release({ sandbox }: ScriptProcess): void {
-    void sandbox.release();
+  release(script: ScriptProcess): void {
+    this.#starts.get(script)?.();
+    void script.sandbox.release();
   }
 
   async acquireSandbox(signal: AbortSignal): Promise<Sandbox> {
@@ -338,13 +336,14 @@ class SandboxedScriptHost implements OpenScriptHost {
   async #startWarm<Started extends { readonly process: SandboxedProcess }>(
     launch: Launch<Started>,
     runtime: Runtime,
+    given: Pick<LaunchOptions, 'browser'> = {},
   ): Promise<StartedProcess<Started> | undefined> {
     const loaded = Promise.withResolvers<boolean>();
     const late = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(maxLoadMs)]);
     late.addEventListener('abort', () => loaded.resolve(false), { once: true });
     try {
       const sandbox = await this.#pool.acquire(late);
-      const options = { isWarm: true, onLoaded: () => loaded.resolve(true) };
+      const options = { ...given, isWarm: true, onLoaded: () => loaded.resolve(true) };
       const warm = await this.#start(launch, runtime, sandbox, options);
       void warm.process.ended.then(() => loaded.resolve(false));
       return { warm, loaded: loaded.promise };
@@ -359,7 +358,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     launch: Launch<Started>,
     runtime: Runtime,
     sandbox: Sandbox,
-    options: Pick<LaunchOptions, 'isWarm' | 'onLoaded'>,
+    options: Pick<LaunchOptions, 'isWarm' | 'onLoaded' | 'browser'>,
   ): Promise<Started> {
     try {
       return await launch(sandbox, runtime, { ...options, nodePath: this.facts.nodePath, trust: this.trust });

@@ -23,17 +23,18 @@ const older = runtime('2025.04');
 class Stage {
   readonly started: FakeProcess[] = [];
   readonly released: FakeProcess[] = [];
-  readonly warm: WarmProcesses<FakeProcess>;
+  readonly warm: WarmProcesses<FakeProcess, Runtime>;
   readonly #waiters = new Set<() => void>();
   #idleMs = 0;
 
-  constructor(options: Partial<WarmProcessesOptions<FakeProcess>> = {}) {
-    this.warm = new WarmProcesses<FakeProcess>({
+  constructor(options: Partial<WarmProcessesOptions<FakeProcess, Runtime>> = {}) {
+    this.warm = new WarmProcesses<FakeProcess, Runtime>({
       maxCount: 3,
-      countPerRuntime: 1,
+      countPerKind: 1,
       unusedMs: 60_000,
       patienceMs: 0,
       maxAgeMs: 60_000,
+      isBusy: () => false,
       hasRoom: () => true,
       idleMs: () => {
         this.#idleMs += 1e6;
@@ -108,7 +109,7 @@ describe('warm processes', () => {
   });
 
   it('are loaded one at a time, a runtime without any first', async () => {
-    stage = new Stage({ countPerRuntime: 2 });
+    stage = new Stage({ countPerKind: 2 });
     for (const one of [newer, newer, older, older]) stage.warm.take(one);
     const first = await stage.startedNumber(1);
     expect(stage.started).toHaveLength(1);
@@ -135,7 +136,7 @@ describe('warm processes', () => {
   });
 
   it('wait in the number of the last minute’s runs, and none before the first', async () => {
-    stage = new Stage({ countPerRuntime: 2 });
+    stage = new Stage({ countPerKind: 2 });
     expect(stage.started).toHaveLength(0);
     stage.warm.take(newer);
     (await stage.startedNumber(1)).load(true);
@@ -211,6 +212,22 @@ describe('warm processes', () => {
     await asked.promise;
     await stage.warm.close();
     expect(stage.started).toHaveLength(0);
+  });
+
+  it('are not started while runs wait for a processor', async () => {
+    let isBusy = true;
+    const asked = Promise.withResolvers<void>();
+    stage = new Stage({
+      isBusy: () => {
+        asked.resolve();
+        return isBusy;
+      },
+    });
+    stage.warm.take(newer);
+    await asked.promise;
+    expect(stage.started).toHaveLength(0);
+    isBusy = false;
+    (await stage.startedNumber(1)).load(true);
   });
 
   it('all end when they are closed, including the loading one', async () => {

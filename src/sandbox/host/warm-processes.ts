@@ -1,4 +1,3 @@
-import type { Runtime } from '../runtimes/runtimes.ts';
 import type { SandboxedProcess } from '../sandbox.ts';
 
 /** The runs of this time decide how many processes wait for the next one. */
@@ -26,8 +25,13 @@ interface Entry<Warm> {
   readonly taken: PromiseWithResolvers<void>;
 }
 
-interface Pool<Warm> {
-  readonly runtime: Runtime;
+/** Processes of one kind serve the same runs. */
+interface Kind {
+  readonly id: string;
+}
+
+interface Pool<Warm, Of extends Kind> {
+  readonly kind: Of;
   /** Times of the last runs; the newest comes last. */
   readonly takenAtMs: number[];
   /** Whether another run is likely before a process for it would be given up. */
@@ -35,23 +39,25 @@ interface Pool<Warm> {
   readonly entries: Set<Entry<Warm>>;
 }
 
-export interface WarmProcessesOptions<Warm> {
+export interface WarmProcessesOptions<Warm, Of extends Kind> {
   /** Maximum number of warm processes. */
   readonly maxCount: number;
-  /** Maximum number for one runtime; as many wait as runs came in the last minute. */
-  readonly countPerRuntime: number;
-  /** A process that no run of its runtime has come for in this time is given up, in milliseconds. */
+  /** Maximum number of one kind; as many wait as runs came in the last minute. */
+  readonly countPerKind: number;
+  /** A process that no run of its kind has come for in this time is given up, in milliseconds. */
   readonly unusedMs: number;
   /** On a busy host, a process is started after waiting this long for a free processor, in milliseconds. */
   readonly patienceMs: number;
   /** A process that has waited this long is replaced by a fresh one, in milliseconds. */
   readonly maxAgeMs: number;
+  /** Whether runs wait for a processor: a process of a later run would take it from them. */
+  readonly isBusy: () => boolean;
   /** Whether the host has memory for another process. */
   readonly hasRoom: () => boolean;
   /** Total idle time of all processors since the host started, in milliseconds. */
   readonly idleMs: () => number;
   /** Starts a process; resolves with undefined if that is currently not possible. */
-  readonly start: (runtime: Runtime) => Promise<StartedProcess<Warm> | undefined>;
+  readonly start: (kind: Of) => Promise<StartedProcess<Warm> | undefined>;
   readonly release: (warm: Warm) => void;
 }
 
@@ -64,21 +70,21 @@ export interface WarmProcessesOptions<Warm> {
  * LOADING: one at a time. A run may take it already, as it is further than a new process would be. → READY → taken by a
  * run, from either state; or dropped.
  */
-export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> {
-  readonly #options: WarmProcessesOptions<Warm>;
-  readonly #pools = new Map<string, Pool<Warm>>();
+export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }, Of extends Kind> {
+  readonly #options: WarmProcessesOptions<Warm, Of>;
+  readonly #pools = new Map<string, Pool<Warm, Of>>();
   #filling: Promise<void> | undefined;
   #isClosed = false;
   #sweep: NodeJS.Timeout | undefined;
   #lastIdle: { idleMs: number; atMs: number } | undefined;
 
-  constructor(options: WarmProcessesOptions<Warm>) {
+  constructor(options: WarmProcessesOptions<Warm, Of>) {
     this.#options = options;
   }
 
   /** Takes a warm process for a run, if available; it then belongs to the caller. */
-  take(runtime: Runtime): Warm | undefined {
-    const pool = this.#pool(runtime);
+  take(kind: Of): Warm | undefined {
+    const pool = this.#pool(kind);
     const { entries, takenAtMs } = pool;
     // The oldest comes first: only the last may still be loading.
     const [entry] = entries;
@@ -89,7 +95,7 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     // The first one may be the first of many.
     pool.isExpected = lastMs === undefined || nowMs - lastMs < this.#options.unusedMs;
     takenAtMs.push(nowMs);
-    takenAtMs.splice(0, takenAtMs.length - this.#options.countPerRuntime);
+    takenAtMs.splice(0, takenAtMs.length - this.#options.countPerKind);
     this.#startFilling();
     return entry?.warm;
   }
@@ -119,21 +125,21 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
       const sinceMs = performance.now();
       while (
         !this.#isClosed &&
-        !this.#isProcessorFree() &&
-        performance.now() - sinceMs < this.#options.patienceMs
+        (this.#options.isBusy() ||
+          (!this.#isProcessorFree() && performance.now() - sinceMs < this.#options.patienceMs))
       ) {
         await new Promise((resolve) => setTimeout(resolve, pollMs));
       }
-      // Another runtime may need a process more urgently by now.
+      // Another kind may need a process more urgently by now.
       const pool = this.#mostMissing();
       if (!pool || !this.#options.hasRoom()) return;
-      const started = await this.#options.start(pool.runtime);
+      const started = await this.#options.start(pool.kind);
       if (!started || !(await this.#keep(pool, started))) return;
     }
   }
 
   /** @returns true if it has loaded, or a run has taken it. */
-  async #keep(pool: Pool<Warm>, { warm, loaded }: StartedProcess<Warm>): Promise<boolean> {
+  async #keep(pool: Pool<Warm, Of>, { warm, loaded }: StartedProcess<Warm>): Promise<boolean> {
     const entry = { warm, startedAtMs: performance.now(), taken: Promise.withResolvers<void>() };
     pool.entries.add(entry);
     this.#sweepLater();
@@ -149,8 +155,8 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     return isUsable;
   }
 
-  /** The runtime with the fewest processes among those that need more; in a tie, the one used last. */
-  #mostMissing(): Pool<Warm> | undefined {
+  /** The kind with the fewest processes among those that need more; in a tie, the one used last. */
+  #mostMissing(): Pool<Warm, Of> | undefined {
     if (this.#isClosed || this.#count >= this.#options.maxCount) return undefined;
     const nowMs = performance.now();
     return [...this.#pools.values()]
@@ -158,13 +164,13 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
       .sort((left, right) => left.entries.size - right.entries.size || usedAtMs(right) - usedAtMs(left))[0];
   }
 
-  #wantedCount(pool: Pool<Warm>, nowMs: number): number {
+  #wantedCount(pool: Pool<Warm, Of>, nowMs: number): number {
     if (!pool.isExpected || this.#isUnused(pool, nowMs)) return 0;
     const recentCount = pool.takenAtMs.filter((atMs) => nowMs - atMs < recentMs).length;
-    return Math.max(1, Math.min(this.#options.countPerRuntime, recentCount));
+    return Math.max(1, Math.min(this.#options.countPerKind, recentCount));
   }
 
-  #isUnused(pool: Pool<Warm>, nowMs: number): boolean {
+  #isUnused(pool: Pool<Warm, Of>, nowMs: number): boolean {
     return nowMs - usedAtMs(pool) >= this.#options.unusedMs;
   }
 
@@ -200,16 +206,16 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     for (const pool of this.#pools.values()) for (const entry of pool.entries) this.#drop(pool, entry);
   }
 
-  #drop(pool: Pool<Warm>, entry: Entry<Warm>): void {
+  #drop(pool: Pool<Warm, Of>, entry: Entry<Warm>): void {
     pool.entries.delete(entry);
     this.#options.release(entry.warm);
   }
 
-  #pool(runtime: Runtime): Pool<Warm> {
-    let pool = this.#pools.get(runtime.id);
+  #pool(kind: Of): Pool<Warm, Of> {
+    let pool = this.#pools.get(kind.id);
     if (!pool) {
-      pool = { runtime, takenAtMs: [], isExpected: false, entries: new Set() };
-      this.#pools.set(runtime.id, pool);
+      pool = { kind, takenAtMs: [], isExpected: false, entries: new Set() };
+      this.#pools.set(kind.id, pool);
     }
     return pool;
   }
@@ -225,6 +231,6 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
   }
 }
 
-function usedAtMs({ takenAtMs }: Pick<Pool<unknown>, 'takenAtMs'>): number {
+function usedAtMs({ takenAtMs }: Pick<Pool<unknown, Kind>, 'takenAtMs'>): number {
   return takenAtMs.at(-1) ?? Number.NEGATIVE_INFINITY;
 }

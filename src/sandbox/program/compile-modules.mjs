@@ -9,7 +9,6 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -24,7 +23,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-const { compiledFolder } = createRequire(import.meta.url)('./compiled-code.cjs');
+const { compiledFolder, readCompiled, roles, writeCompiled } = createRequire(import.meta.url)(
+  './compiled-code.cjs',
+);
 const launchProgram = join(import.meta.dirname, 'run/launch.cjs');
 const sampleTimeoutMs = 60_000;
 
@@ -35,23 +36,28 @@ if (given === undefined) {
 }
 const modules = realpathSync(given);
 const folder = compiledFolder(modules);
-if (!existsSync(folder)) make();
+// An older version of this program left other files in the folder.
+if (!roles.every((role) => existsSync(join(folder, role)))) make();
 
 function make() {
   const place = mkdtempSync(join(tmpdir(), 'picket-compile-'));
   // Next to its final place, so that it appears there as a whole.
   const aside = join(modules, `.picket-compiled-${process.pid}`);
   try {
-    const cache = join(place, 'cache');
-    for (const [entry, source] of Object.entries(samples())) runSample(place, cache, entry, source);
-    const [compiled] = existsSync(cache) ? readdirSync(cache) : [];
-    if (compiled === undefined) {
-      console.error(`No code was compiled for ${given}: scripts compile their modules in each run`);
-      return;
+    const records = join(place, 'records');
+    mkdirSync(records);
+    for (const [entry, source] of Object.entries(samples())) runSample(place, records, entry, source);
+    mkdirSync(aside);
+    for (const role of roles) {
+      const names = readdirSync(records).filter((name) => name.startsWith(role));
+      const compiled = joined(names.map((name) => readCompiled(join(records, name))));
+      if (compiled.size === 0) {
+        console.error(`No code was compiled for ${given}: scripts compile their modules in each run`);
+        return;
+      }
+      writeCompiled(join(aside, role), compiled);
+      chmodSync(join(aside, role), 0o644);
     }
-    cpSync(join(cache, compiled), aside, { recursive: true });
-    // Node makes these files for its own user alone.
-    for (const name of readdirSync(aside)) chmodSync(join(aside, name), 0o644);
     chmodSync(aside, 0o755);
     // Code of another version of Node would never be read again.
     rmSync(dirname(folder), { recursive: true, force: true });
@@ -63,23 +69,32 @@ function make() {
   }
 }
 
+/** Of each module, the code of that process which called most of its functions. */
+function joined(records) {
+  const modules = new Map();
+  for (const [name, one] of records.flatMap((record) => [...record])) {
+    if (one.data.length > (modules.get(name)?.data.length ?? 0)) modules.set(name, one);
+  }
+  return modules;
+}
+
 /** One for Playwright Test, one without. */
 function samples() {
   const request = `const server = require('node:http').createServer((_, answer) => answer.end('{"isSample":true}')).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const url = 'http://127.0.0.1:' + server.address().port + '/';`;
-  const page = `const browser = await chromium.launch({ executablePath: ${JSON.stringify(executablePath)} });
-    const page = await browser.newPage();
-    await page.goto(url);
+  const options = JSON.stringify({ executablePath });
+  const page = `await page.goto(url);
     await page.locator('body').click();
     await page.screenshot();`;
   const hasBrowser = executablePath !== undefined;
   return {
-    'sample.spec.ts': `import { chromium, expect, test } from '@playwright/test';
-      test('sample', async ({ request }) => {
+    'sample.spec.ts': `import { expect, test } from '@playwright/test';
+      ${hasBrowser ? `test.use({ launchOptions: ${options} });` : ''}
+      test('sample', async ({ ${hasBrowser ? 'page, ' : ''}request }) => {
         ${request}
         await test.step('step', async () => { expect((await request.get(url)).status()).toBe(200); });
-        ${hasBrowser ? `${page} await expect(page.locator('body')).toContainText('isSample'); await browser.close();` : ''}
+        ${hasBrowser ? `${page} await expect(page.locator('body')).toContainText('isSample');` : ''}
         server.close();
       });`,
     'sample.js': `const { chromium, request } = require('playwright');
@@ -87,13 +102,17 @@ function samples() {
       const api = await request.newContext();
       await api.get(url);
       await api.dispose();
-      ${hasBrowser ? `${page} await browser.close();` : ''}
+      ${
+        hasBrowser
+          ? `const browser = await chromium.launch(${options}); const page = await browser.newPage(); ${page} await browser.close();`
+          : ''
+      }
       server.close();`,
   };
 }
 
 /** A sample that fails has compiled what it reached. */
-function runSample(place, cache, entry, source) {
+function runSample(place, records, entry, source) {
   const directory = join(place, entry.replaceAll('.', '-'));
   const privateDirectory = join(directory, '.picket');
   mkdirSync(privateDirectory, { recursive: true });
@@ -118,7 +137,7 @@ function runSample(place, cache, entry, source) {
   spawnSync(process.execPath, [launchProgram, modules], {
     cwd: directory,
     // Nothing of the operator's: the packages of the runtime run here.
-    env: { HOME: directory, PATH: '/usr/local/bin:/usr/bin:/bin', NODE_COMPILE_CACHE: cache },
+    env: { HOME: directory, PATH: '/usr/local/bin:/usr/bin:/bin', PICKET_RECORDS: records },
     input: `${JSON.stringify(job)}\n`,
     // Descriptor 3 is for events.
     stdio: ['pipe', 'ignore', 'ignore', 'ignore'],

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -9,6 +9,15 @@ const isRoot = process.getuid?.() === 0;
 const program = join(import.meta.dirname, 'compiled-code.cjs');
 /** Some user of a sandbox. */
 const uid = 24_999;
+const source = `exports.fail = () => { throw new Error('failed'); }; const path = require('node:path');
+  exports.text = () => 'from the source';
+  exports.facts = {
+    file: path.basename(__filename), folder: path.basename(__dirname), isOwn: this === module.exports,
+    resolved: path.basename(require.resolve('./other.cjs')), paths: require.resolve.paths('x').length > 0,
+    isCached: require.cache[__filename] === module, main: require.main === process.mainModule,
+  };
+  exports.other = () => require('./other.cjs');
+  exports.load = () => import('node:path');`;
 let folder: string;
 let modules: string;
 let made: string;
@@ -17,73 +26,89 @@ beforeEach(async () => {
   folder = await mkdtemp('/var/tmp/picket-compiled-');
   await chmod(folder, 0o755);
   modules = join(folder, 'modules');
-  made = join(modules, '.picket-compiled', `${process.version}-${process.arch}`);
-  await mkdir(join(modules, '.picket-compiled'), { recursive: true });
-  await writeFile(join(modules, 'module.cjs'), 'module.exports = () => "from the source";');
-  await writeFile(join(folder, 'script.cjs'), 'module.exports = 1;');
+  const ofVersion = join(modules, '.picket-compiled', `${process.version}-${process.arch}`);
+  await mkdir(ofVersion, { recursive: true });
+  made = join(ofVersion, 'worker');
+  await writeFile(join(modules, 'module.cjs'), source);
+  await writeFile(join(modules, 'other.cjs'), "module.exports = 'other';");
   // As compile-modules.mjs makes it, without Playwright.
-  const cache = join(folder, 'cache');
-  await run(process.execPath, ['-e', 'require(process.argv[1])()', join(modules, 'module.cjs')], {
-    env: { NODE_COMPILE_CACHE: cache },
-  });
-  const [name = ''] = await readdir(cache);
-  await rename(join(cache, name), made);
-  await chmod(made, 0o755);
-  for (const file of await readdir(made)) await chmod(join(made, file), 0o644);
+  const records = join(folder, 'records');
+  await mkdir(records);
+  const record = `const [, program, modules, records] = process.argv;
+    require(program).recordSample(modules, records);
+    const module_ = require(modules + '/module.cjs');
+    module_.text();
+    module_.other();`;
+  await run(process.execPath, ['-e', record, program, modules, records]);
+  const [name = ''] = await readdir(records);
+  await rename(join(records, name), made);
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs a module of the runtime and one of the script, as the user of a sandbox. */
+/** Runs a module of the runtime as the user of a sandbox. */
 async function runAsScript(asUid = uid) {
-  const own = join(folder, `run-${asUid}`);
-  await mkdir(own);
-  await chmod(own, 0o777);
-  const source = `const [, program, modules, own, script] = process.argv;
-    const isUsed = require(program).useCompiledCode(modules, own + '/compiled');
-    const text = require(modules + '/module.cjs')();
-    require(script);
-    console.log(JSON.stringify({ isUsed, text }));`;
-  const { stdout, stderr } = await run(
-    process.execPath,
-    ['-e', source, program, modules, own, join(folder, 'script.cjs')],
-    { env: { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }, cwd: own, ...(isRoot ? { uid: asUid, gid: asUid } : {}) },
-  );
-  const isFromCache = /module\.cjs was accepted/.test(stderr);
-  return {
-    ...(JSON.parse(
-      stdout
-        .trim()
-        .split('\n')
-        .find((line) => line.startsWith('{')) ?? '{}',
-    ) as object),
-    isFromCache,
-  };
+  const script = `const [, program, modules] = process.argv;
+    const vm = require('node:vm');
+    const { Script } = vm;
+    let acceptedCount = 0;
+    vm.Script = class extends Script {
+      constructor(...args) { super(...args); if (this.cachedDataRejected === false) acceptedCount += 1; }
+    };
+    const isUsed = require(program).useCompiledCode(modules);
+    const { text, facts, other, fail, load } = require(modules + '/module.cjs');
+    const said = { text: text(), other: other() };
+    let place;
+    try { fail(); } catch (error) { place = /module.cjs:\\d+:\\d+/.exec(error.stack)[0]; }
+    load().then(({ sep }) => console.log(JSON.stringify({
+      isUsed, acceptedCount, ...said, facts, place, sep })));`;
+  const { stdout } = await run(process.execPath, ['-e', script, program, modules], {
+    cwd: folder,
+    ...(isRoot ? { uid: asUid, gid: asUid } : {}),
+  });
+  return JSON.parse(stdout) as Record<string, unknown>;
 }
 
+const facts = {
+  ...{ file: 'module.cjs', folder: 'modules', isOwn: true },
+  ...{ resolved: 'other.cjs', paths: true, isCached: true, main: true },
+};
+const usual = { text: 'from the source', other: 'other', facts, place: 'module.cjs:1:30', sep: '/' };
+
 describe.runIf(isRoot)('compiled code of a runtime', () => {
-  it('is read by a run of another user, which leaves nothing in it', async () => {
-    const before = await readdir(made);
-    expect(await runAsScript()).toEqual({ isUsed: true, text: 'from the source', isFromCache: true });
-    expect(await readdir(made)).toEqual(before);
+  it('is read by a run of another user, whose modules are as without it', async () => {
+    const before = await readFile(made);
+    expect(await runAsScript()).toEqual({ ...usual, isUsed: true, acceptedCount: 2 });
+    expect(await readFile(made)).toEqual(before);
   });
 
   it('is not used by a process that could write it', async () => {
-    expect(await runAsScript(0)).toEqual({ isUsed: false, text: 'from the source', isFromCache: false });
-    await chmod(made, 0o777);
-    expect(await runAsScript()).toEqual({ isUsed: false, text: 'from the source', isFromCache: false });
+    const own = { ...usual, isUsed: false, acceptedCount: 0 };
+    expect(await runAsScript(0)).toEqual(own);
+    await chmod(made, 0o666);
+    expect(await runAsScript()).toEqual(own);
+    await chmod(made, 0o644);
+    await chmod(dirname(made), 0o777);
+    expect(await runAsScript()).toEqual(own);
+  });
+
+  it('of a changed module is not used, even if its length is the same', async () => {
+    await writeFile(join(modules, 'module.cjs'), source.replace('from the source', 'from the change'));
+    expect(await runAsScript()).toEqual({
+      ...{ ...usual, text: 'from the change', isUsed: true },
+      acceptedCount: 1,
+    });
   });
 
   it('of another version of Node is ignored, and so is a damaged one', async () => {
-    for (const name of await readdir(made)) {
-      const bytes = await readFile(join(made, name));
-      await writeFile(join(made, name), bytes.fill(7, bytes.length / 2));
-    }
-    expect(await runAsScript()).toEqual({ isUsed: true, text: 'from the source', isFromCache: false });
-    await rename(made, join(modules, '.picket-compiled', `v20.0.0-${process.arch}`));
-    expect(await runAsScript(uid - 1)).toEqual({
-      isUsed: false,
-      text: 'from the source',
-      isFromCache: false,
-    });
+    const bytes = await readFile(made);
+    await writeFile(
+      made,
+      bytes.map((byte, at) => (at > bytes.length / 2 ? 7 : byte)),
+    );
+    expect(await runAsScript()).toMatchObject({ ...usual, isUsed: true });
+    await writeFile(made, bytes.subarray(0, 20));
+    expect(await runAsScript()).toEqual({ ...usual, isUsed: false, acceptedCount: 0 });
+    await rename(dirname(made), join(modules, '.picket-compiled', `v20.0.0-${process.arch}`));
+    expect(await runAsScript()).toEqual({ ...usual, isUsed: false, acceptedCount: 0 });
   });
 });

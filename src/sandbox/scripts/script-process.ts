@@ -15,6 +15,8 @@ export interface ScriptListener {
 export interface ScriptProcess {
   readonly runtime: Runtime;
   readonly sandbox: Sandbox;
+  /** Whether it can open the browsers already. */
+  readonly hasBrowser: boolean;
   readonly process: SandboxedProcess;
   /** Receives output from now on; earlier output did not come from the script. */
   listen(listener: ScriptListener): void;
@@ -26,6 +28,11 @@ export const privateFolder = '.picket';
 export const notesFile = join(privateFolder, 'notes.ndjson');
 /** Where Playwright looks for browsers. Absent for scripts that may not open any. */
 export const browsersFolder = join(privateFolder, 'browsers');
+
+/** Files of a browser that is started ahead: in a folder of this name Playwright looks for no tests. */
+export function earlyFolderOf(directory: string): string {
+  return join(directory, privateFolder, 'node_modules');
+}
 
 /** Memory per run (check model 1.8). */
 export const scriptMemoryBytes = Math.round(2.7 * 1024 ** 3);
@@ -55,6 +62,8 @@ export interface LaunchOptions {
   readonly nodePath: string;
   /** Loads modules before the script is known. */
   readonly isWarm: boolean;
+  /** The browsers that its script may open; a warm process starts Chromium ahead. Absent if that is not known yet, or none. */
+  readonly browser?: BrowserLinks | undefined;
   /** Custom CA certificates that it trusts. */
   readonly trust?: ScriptTrust | undefined;
   /** Called once a warm process has loaded its modules. */
@@ -75,6 +84,7 @@ export async function launchScript(
 ): Promise<ScriptProcess> {
   await sandbox.write(notesFile, '');
   await sandbox.link('node_modules', runtime.modulesDirectory);
+  if (options.browser) await placeBrowsers(sandbox, options.browser, options.trust);
   let listener: ScriptListener | undefined;
   const process = sandbox.start({
     path: options.nodePath,
@@ -82,12 +92,14 @@ export async function launchScript(
       join(programDirectory, 'run/launch.cjs'),
       runtime.modulesDirectory,
       ...(options.isWarm ? ['warm'] : []),
+      ...(options.isWarm && options.browser
+        ? [JSON.stringify({ args: browserArgs, folder: earlyFolderOf(sandbox.directory) })]
+        : []),
     ],
     environment: {
       LANG: 'C.UTF-8',
       TZ: 'UTC',
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
-      PICKET_COMPILED: join(sandbox.directory, privateFolder, 'compiled'),
       ...browserVariables(sandbox.directory),
       ...options.trust?.environment,
     },
@@ -104,6 +116,7 @@ export async function launchScript(
   return {
     runtime,
     sandbox,
+    hasBrowser: options.browser !== undefined,
     process,
     listen: (next) => {
       listener = next;
@@ -129,7 +142,15 @@ export interface OpenedBrowsers {
 
 /** Gives the script of a process access to browsers; by default to Chromium alone. */
 export async function allowBrowsers(
-  { sandbox }: ScriptProcess,
+  { sandbox, hasBrowser }: ScriptProcess,
+  browser: BrowserLinks,
+  trust: ScriptTrust | undefined,
+): Promise<void> {
+  if (!hasBrowser) await placeBrowsers(sandbox, browser, trust);
+}
+
+async function placeBrowsers(
+  sandbox: Sandbox,
   browser: BrowserLinks,
   trust: ScriptTrust | undefined,
   { names, others }: OpenedBrowsers = { names: ['chromium'], others: [] },

@@ -56,6 +56,16 @@ describe('browser checks', () => {
       await test();
     });
   }
+  /** The browser was started ahead, and Playwright rewrote no file but the script: both only cost time if they do not work. */
+  const observations = `
+    const { readdirSync, readFileSync } = require('node:fs');
+    const textOf = (pid) => { try { return readFileSync('/proc/' + pid + '/cmdline', 'utf8'); } catch { return ''; } };
+    const isOwn = (text) => text.includes('--remote-debugging-pipe') && text.includes(process.cwd());
+    const browsers = readdirSync('/proc').filter(Number).map(textOf).filter(isOwn);
+    const early = browsers.filter((text) => text.includes('/.picket/node_modules/profile-'));
+    console.log('browsers ' + browsers.length + ', early ' + early.length);
+    const files = readdirSync(process.env.PWTEST_CACHE_DIR, { recursive: true }).filter((name) => name.endsWith('.js'));
+    console.log('transformed ' + files.map((name) => name.split('_').pop()));`;
   const visit = (path: string, body = '') =>
     `import { test, expect } from '@playwright/test';
      test('visits', async ({ page }) => { await page.goto('${target.url}${path}'); ${body} });`;
@@ -91,7 +101,7 @@ describe('browser checks', () => {
       visit(
         '/shop',
         "console.log('buying'); await test.step('search', async () => { await page.fill('input', 'tea'); });" +
-          "await page.screenshot({ path: 'mine.png' });",
+          `await page.screenshot({ path: 'mine.png' }); ${observations}`,
       ),
     );
     expect(outcome.failure).toBeUndefined();
@@ -110,7 +120,8 @@ describe('browser checks', () => {
       playwrightTestJsonReportFile: 'report.json',
     });
     expect(detail.pages[0]?.pageTimings.onLoad).toBeGreaterThan(0);
-    expect(detail.jobLog.map(({ level, msg }) => [level, msg])).toContainEqual(['INFO', 'buying']);
+    const log = detail.jobLog.map(({ level, msg }) => `${level} ${msg}`);
+    expect(log).toEqual(['INFO buying', 'INFO browsers 1, early 1', 'INFO transformed script.js']);
     const search = detail.steps.find(({ title }) => title === 'search');
     expect(search).toMatchObject({ category: 'test.step', test: 'visits', location: { line: 2 } });
     expect(detail.steps.some(({ depth, category }) => depth === 1 && category === 'pw:api')).toBe(true);

@@ -26,12 +26,15 @@ describe('scripts in warm and fresh processes', () => {
     kind: 'warm' | 'fresh',
     script: string,
     options: {
+      readonly hasBrowser?: boolean;
       readonly runtimeId?: string | undefined;
       readonly dependencies?: Parameters<typeof scriptFiles>[0]['dependencies'];
     } = {},
   ): Promise<ScriptReport & { readonly output: string[] }> {
     const runtime = stage.runtimes.find(options.runtimeId ?? stage.runtimes.ids[0] ?? '');
     if (!runtime) throw new Error('there is no such runtime');
+    const found = stage.host.browser;
+    const browser = options.hasBrowser && !('missing' in found) ? found : undefined;
     const sandbox = await createPlainSandbox();
     const loaded = Promise.withResolvers<void>();
     const output: string[] = [];
@@ -39,6 +42,7 @@ describe('scripts in warm and fresh processes', () => {
       const running = await launchScript(sandbox, runtime, {
         nodePath: process.execPath,
         isWarm: kind === 'warm',
+        browser: kind === 'warm' ? browser : undefined,
         onLoaded: loaded.resolve,
       });
       if (kind === 'warm') await loaded.promise;
@@ -51,6 +55,7 @@ describe('scripts in warm and fresh processes', () => {
           snippets: [],
         }),
         variables: { TARGET: target.url },
+        browser,
         proxyUrl: null,
         timeoutMs: 60_000,
         signal: new AbortController().signal,
@@ -113,6 +118,33 @@ describe('scripts in warm and fresh processes', () => {
       expect(report.output).toEqual(['test x', 'fixture over', 'hook over']);
       expect(report.ended).toMatchObject({ reason: 'exited', exitCode: 0 });
       expect(report.errors).toEqual([]);
+    }
+  });
+
+  itRuns('a browser that waits is the browser of the script, in every runtime', async () => {
+    if ('missing' in stage.host.browser) return;
+    const script = `${head}
+      test('look', async ({ page, browser }) => {
+        await page.goto(process.env.TARGET);
+        const { readdirSync, readFileSync } = require('node:fs');
+        const textOf = (pid) => { try { return readFileSync('/proc/' + pid + '/cmdline', 'utf8'); } catch { return ''; } };
+        const isOwn = (text) => text.includes('--remote-debugging-pipe') && text.includes(process.cwd());
+        const browsers = readdirSync('/proc').filter(Number).map(textOf).filter(isOwn);
+        console.log(browsers.map((text) => text.includes('/.picket/node_modules/profile-')));
+        await browser.close();
+        const { chromium } = require('playwright');
+        const own = await chromium.launch();
+        console.log((await own.newContext()) !== undefined);
+      });`;
+    for (const runtimeId of stage.runtimes.ids) {
+      const [warm, fresh] = [
+        await runIn('warm', script, { runtimeId, hasBrowser: true }),
+        await runIn('fresh', script, { runtimeId, hasBrowser: true }),
+      ];
+      expect(warm.output, runtimeId).toEqual(['[ true ]', 'true']);
+      expect(fresh.output, runtimeId).toEqual(warm.output);
+      const titles = ({ steps }: ScriptReport) => steps.map(({ title }) => title);
+      expect(titles(warm)).toEqual(titles(fresh));
     }
   });
 

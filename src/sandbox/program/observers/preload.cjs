@@ -5,8 +5,9 @@
  */
 require('../own-user.cjs');
 // Before anything large is loaded.
-const { PICKET_MODULES: modules, PICKET_COMPILED: compiled } = process.env;
-if (modules && compiled) require('../compiled-code.cjs').useCompiledCode(modules, compiled);
+const { PICKET_MODULES: modules, PICKET_RECORDS: records } = process.env;
+if (records) require('../compiled-code.cjs').recordSample(modules, records);
+else if (modules) require('../compiled-code.cjs').useCompiledCode(modules);
 const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');

@@ -1,8 +1,8 @@
 'use strict';
 /**
- * The program of every script run: `node launch.cjs MODULES [warm]`. It reads one line of JSON, the job, from standard
+ * The program of every script run: `node launch.cjs MODULES [warm [BROWSER]]`. It reads one line of JSON, the job, from standard
  * input and becomes the run. Variables are part of the job instead of the environment, so that a warm process can load
- * modules before its script is known.
+ * modules before its script is known, and start the browser that is given as JSON.
  *
  * A job with `isPage` is not a script: its steps follow on standard input; see ../page/page-main.cjs.
  *
@@ -14,7 +14,7 @@ const path = require('node:path');
 
 const modulesDirectory = process.argv[2];
 const isWarm = process.argv[3] === 'warm';
-const compiledDirectory = process.env.PICKET_COMPILED;
+const warmBrowser = process.argv[4];
 process.env.PICKET_MODULES = modulesDirectory;
 require('../observers/preload.cjs');
 const { sendLoaded, senderWith, describe } = require('../events.cjs');
@@ -26,7 +26,10 @@ const { giveBackWhileWaiting } = require('./waiting-memory.cjs');
 let stopWaiting;
 if (isWarm) {
   // The worker loads on another core. Its message is handled once this process has loaded everything, too.
-  preforkWorker(modulesDirectory, sendLoaded);
+  preforkWorker(modulesDirectory, {
+    browser: warmBrowser === undefined ? undefined : JSON.parse(warmBrowser),
+    onLoaded: sendLoaded,
+  });
   loadAll(modulesDirectory, runnerModules);
   stopWaiting = giveBackWhileWaiting();
 }
@@ -63,7 +66,6 @@ async function start(job, send) {
   const own = {
     PICKET_NOTES: notes,
     PICKET_MODULES: modulesDirectory,
-    ...(compiledDirectory ? { PICKET_COMPILED: compiledDirectory } : {}),
     PICKET_DIRECTORY: job.directory,
     NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, '../observers/preload.cjs'))}`,
     PWTEST_CACHE_DIR: path.join(job.privateDirectory, 'cache'),
@@ -82,13 +84,21 @@ async function start(job, send) {
   send({ event: 'mode', mode: 'test' });
   EventReporter.equip(send);
   // The worker loads on another core while the runner does.
-  if (!isWarm) preforkWorker(modulesDirectory);
+  if (!isWarm) preforkWorker(modulesDirectory, { browser: expectedBrowser(job) });
   const entry = testEntry(job);
   if (!hasModules(job, entry)) process.env.PW_DISABLE_TS_ESM = '1';
   process.env.PICKET_RUN = JSON.stringify({ ...job, entry, variables: undefined, sources: undefined });
   const config = path.join(__dirname, 'playwright-config.cjs');
+  // Loaded before Playwright's transform is in place, which would rewrite it as it does with the files of the script.
+  require(config);
   process.argv = [process.argv[0], 'playwright', 'test', '--config', config];
   require(path.join(job.modulesDirectory, '@playwright/test/cli.js'));
+}
+
+/** The browser that the tests will probably open, for early-browser.cjs. */
+function expectedBrowser({ hasBrowser, browserArgs, earlyFolder, playwrightConfig: { use, projects } = {} }) {
+  const isUsual = !projects && !use?.launchOptions && !use?.browserName && !use?.channel;
+  return hasBrowser && isUsual ? { args: browserArgs, folder: earlyFolder } : undefined;
 }
 
 /**

@@ -5,26 +5,30 @@
  * it out when Playwright forks: to Playwright it is an ordinary worker that starts faster. In any unexpected case
  * (another entry, other descriptors, a second worker, a dead worker) Playwright forks as usual.
  *
- * The same file is the entry of that process: it loads the worker's modules, waits for its environment, and becomes
- * Playwright's worker.
+ * The same file is the entry of that process: it starts the browser if the run has one, loads the worker's modules, waits
+ * for its environment, and becomes Playwright's worker.
  */
 const childProcess = require('node:child_process');
 const path = require('node:path');
+const { endEarly, startEarly, watchLaunches } = require('./early-browser.cjs');
 const { giveBackWhileWaiting } = require('./waiting-memory.cjs');
 
 /** How Playwright's runner connects its workers. */
 const stdio = ['ignore', 'pipe', 'pipe', 'ipc'];
 
 let preforked;
+let hasBrowser = false;
 
 /**
  * Forks the worker.
  *
- * @param onLoaded called when it has loaded its modules.
+ * @param options.browser of the browser to start with it, `startEarly` of early-browser.cjs; without it none is started.
+ * @param options.onLoaded called when it has loaded its modules.
  */
-function preforkWorker(modulesDirectory, onLoaded) {
+function preforkWorker(modulesDirectory, { browser, onLoaded } = {}) {
   const { fork } = childProcess;
-  const child = fork(__filename, [modulesDirectory], {
+  hasBrowser = browser !== undefined;
+  const child = fork(__filename, [modulesDirectory, ...(browser ? [JSON.stringify(browser)] : [])], {
     env: {
       ...process.env,
       NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, '../observers/preload.cjs'))}`,
@@ -58,7 +62,9 @@ function preforkWorker(modulesDirectory, onLoaded) {
 
 /** Ends a forked worker that is not needed. */
 function endWorker() {
-  preforked?.kill('SIGKILL');
+  // Without a connection it ends its browser, too.
+  if (hasBrowser && preforked?.connected) preforked.disconnect();
+  else preforked?.kill('SIGKILL');
 }
 
 /** Loading early must only save time: modules that a version does not have are skipped. */
@@ -98,19 +104,39 @@ const workerModules = [
   'playwright/lib/matchers/expect.js',
 ];
 
-if (require.main === module) {
+async function main(modulesDirectory, browser) {
   let stopWaiting;
-  process.once('message', ({ entry, environment }) => {
+  const end = () => {
+    endEarly();
+    process.exit();
+  };
+  process.once('disconnect', end);
+  const loaded = Promise.withResolvers();
+  process.once('message', async ({ entry, environment }) => {
+    await loaded.promise;
+    process.off('disconnect', end);
     stopWaiting?.();
     for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
     for (const [name, value] of Object.entries(environment)) process.env[name] = value;
     process.chdir(environment.PICKET_DIRECTORY);
     process.argv = [process.argv[0], entry];
+    // As in launch.cjs.
+    require('./playwright-config.cjs');
     require(entry);
   });
-  loadAll(process.argv[2], workerModules);
+  const [first, ...others] = workerModules;
+  if (browser !== undefined) watchLaunches();
+  loadAll(modulesDirectory, [first]);
+  if (browser !== undefined) {
+    const { chromium } = require(path.join(modulesDirectory, first));
+    await startEarly(chromium, JSON.parse(browser));
+  }
+  loadAll(modulesDirectory, others);
   stopWaiting = giveBackWhileWaiting();
+  loaded.resolve();
   process.send('loaded');
 }
+
+if (require.main === module) void main(...process.argv.slice(2));
 
 module.exports = { preforkWorker, endWorker, loadAll, runnerModules };
