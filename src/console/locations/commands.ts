@@ -134,7 +134,7 @@ volumes:
 function kubernetes(agent: AgentToStart): StartCommand {
   const { service, name } = agent;
   const note = service.isLoopback
-    ? ` Pods do not reach ${service.url}: replace it by an address of the service in your network.`
+    ? ` Pods do not reach ${service.url}: replace it by an address of the service in your network (of one that runs in the cluster as deploy/kubernetes has it: http://picket-service.picket:8080).`
     : '';
   return {
     id: 'kubernetes',
