@@ -118,10 +118,13 @@ async function runInSandbox(
   const located = scriptProxyUrl(context, wants);
   if ('failure' in located) return notRun(located.failure);
 
+  const login = browser && (await browserLogin(context));
   let script: ScriptProcess;
   try {
     const isFresh = isReadAtStart(context.variables);
-    script = await scripts.acquire({ runtime, isFresh, hasBrowser: wants.hasBrowser }, context.signal);
+    // A browser that was started ahead is Chromium, and has no tickets.
+    const hasBrowser = browser !== undefined && !login && opened.others.length === 0;
+    script = await scripts.acquire({ runtime, isFresh, hasBrowser }, context.signal);
   } catch (thrown) {
     if (context.signal.aborted) return notRun(stopFailure(context));
     if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
@@ -145,7 +148,7 @@ async function runInSandbox(
       browser,
       opened,
       proxyUrl: located.proxyUrl,
-      login: browser && (await browserLogin(context)),
+      login,
       trust: scripts.trust,
       snapshots: wants.snapshots ?? [],
       throttling: wants.throttling,

@@ -13,7 +13,8 @@ export interface ScriptHost {
    * releases it.
    *
    * @param wanted.isFresh true for a script that cannot use a warm process.
-   * @param wanted.hasBrowser true for a script that may open the browsers of this host.
+   * @param wanted.hasBrowser true for a script that opens the Chromium of this host, and it alone: a warm process has
+   * started it already.
    * @throws SandboxUnavailable if this host cannot contain scripts; the signal's reason if it aborts first.
    */
   acquire(

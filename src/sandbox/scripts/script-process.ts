@@ -62,7 +62,7 @@ export interface LaunchOptions {
   readonly nodePath: string;
   /** Loads modules before the script is known. */
   readonly isWarm: boolean;
-  /** The browsers that its script may open; a warm process starts Chromium ahead. Absent if that is not known yet, or none. */
+  /** Set for a script that opens Chromium alone: a warm process starts it ahead. */
   readonly browser?: BrowserLinks | undefined;
   /** Custom CA certificates that it trusts. */
   readonly trust?: ScriptTrust | undefined;
@@ -145,8 +145,9 @@ export async function allowBrowsers(
   { sandbox, hasBrowser }: ScriptProcess,
   browser: BrowserLinks,
   trust: ScriptTrust | undefined,
+  opened?: OpenedBrowsers,
 ): Promise<void> {
-  if (!hasBrowser) await placeBrowsers(sandbox, browser, trust);
+  if (!hasBrowser) await placeBrowsers(sandbox, browser, trust, opened);
 }
 
 async function placeBrowsers(
