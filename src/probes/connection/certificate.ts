@@ -38,12 +38,24 @@ const maxChainLength = 10;
 export class CertificateReader {
   facts: CertificateFacts | undefined;
   #socket: TLSSocket | undefined;
+  /** What the options of the socket refer to: Node keeps them as long as the socket. */
+  readonly #link: { reader: CertificateReader | undefined } = { reader: this };
 
-  /** Pass to `connect`: compares the host name as Node does. */
-  readonly checkServerIdentity = (hostname: string, certificate: PeerCertificate): Error | undefined => {
+  /** Pass to `connect` as `checkServerIdentity`: compares the host name as Node does. */
+  identityCheck(): (hostname: string, certificate: PeerCertificate) => Error | undefined {
+    return identityCheckOf(this.#link);
+  }
+
+  /** Reads what Node has read to compare the name. */
+  note(certificate: PeerCertificate): void {
     if (this.#socket) this.facts = { ...factsOfPeer(certificate), ...negotiated(this.#socket) };
-    return checkStrictIdentity(hostname, certificate);
-  };
+  }
+
+  /** Lets go of the socket, and makes the socket let go of this; `facts` stay. */
+  detach(): void {
+    this.#link.reader = undefined;
+    this.#socket = undefined;
+  }
 
   /** Call immediately, with the socket that `connect` returned. */
   attach(socket: TLSSocket): void {
@@ -55,6 +67,14 @@ export class CertificateReader {
       if (certificate) this.facts = { ...factsOfX509(certificate), ...negotiated(socket) };
     });
   }
+}
+
+/** A function of its own, so that it refers to nothing but the link. */
+function identityCheckOf(link: { readonly reader: CertificateReader | undefined }) {
+  return (hostname: string, certificate: PeerCertificate): Error | undefined => {
+    link.reader?.note(certificate);
+    return checkStrictIdentity(hostname, certificate);
+  };
 }
 
 /** Explains why a certificate does not match a name or an address by the rules of browsers; undefined if it matches. */

@@ -49,6 +49,7 @@ export class Connection {
   #lookupStop: AbortController | undefined;
   /** The first TLS error. */
   #tlsError: Error | undefined;
+  readonly #onTlsError = (error: Error) => void (this.#tlsError ??= error);
   /** The step being timed. */
   #step: { readonly name: keyof ConnectionTimes; readonly start: SentMoment } | undefined;
   #connectedMs = 0;
@@ -181,6 +182,9 @@ export class Connection {
     if (step) this.#complete(performance.now() - step.start.atMs);
     this.#watch?.release();
     this.#socket?.destroy();
+    // V8 keeps a closed TLS socket, and everything that it refers to, until it collects old objects: here the whole run.
+    this.#certificate.detach();
+    this.#socket?.off('error', this.#onTlsError);
   }
 
   #begin(name: keyof ConnectionTimes, atMs = performance.now(), earliestMs = atMs): number {
@@ -352,12 +356,11 @@ export class Connection {
       return;
     }
     const isTarget = options.step === 'tlsMs';
-    const { checkServerIdentity } = this.#certificate;
     this.beforeSending();
     const beforeMs = performance.now();
     const secureSocket = beginHandshake(socket, options, {
       secureContext,
-      ...(isTarget && { checkServerIdentity }),
+      ...(isTarget && { checkServerIdentity: this.#certificate.identityCheck() }),
     });
     // This write sent the ClientHello.
     const sentMs = this.sentSince(beforeMs, usualHandshakeStartMs);
@@ -365,9 +368,7 @@ export class Connection {
     this.#socket = secureSocket;
     // An inspection reads the chain itself, and the chain can be read only once.
     if (isTarget && !inspection) this.#certificate.attach(secureSocket);
-    secureSocket.on('error', (error) => {
-      this.#tlsError ??= error;
-    });
+    secureSocket.on('error', ignore).on('error', this.#onTlsError);
     const onError = (error: Error) => {
       this.#completeExchange();
       this.#fail(error);

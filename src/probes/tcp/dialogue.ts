@@ -120,11 +120,10 @@ export class Dialogue {
     const { promise, resolve } = Promise.withResolvers<Error | undefined>();
     this.#connection.beforeSending();
     const beforeMs = performance.now();
-    const { checkServerIdentity } = this.#certificate;
     const secure: TLSSocket = beginHandshake(
       plain,
       { ...this.#tls, alpnProtocols: [] },
-      { secureContext: secureContextFor(undefined), checkServerIdentity },
+      { secureContext: secureContextFor(undefined), checkServerIdentity: this.#certificate.identityCheck() },
     );
     const sentMs = this.#connection.sentSince(beforeMs, usualHandshakeStartMs);
     this.#certificate.attach(secure);
