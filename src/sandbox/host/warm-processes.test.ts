@@ -31,6 +31,7 @@ class Stage {
     this.warm = new WarmProcesses<FakeProcess, Runtime>({
       maxCount: 3,
       countPerKind: 1,
+      burstMs: 60_000,
       unusedMs: 60_000,
       patienceMs: 0,
       maxAgeMs: 60_000,
@@ -147,6 +148,31 @@ describe('warm processes', () => {
     (await stage.startedNumber(3)).load(true);
     await stage.until(() => true);
     expect(stage.started).toHaveLength(3);
+  });
+
+  it('wait in the number of runs that came at once', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      stage = new Stage({ countPerKind: 3, maxCount: 9, burstMs: 2000 });
+      for (let run = 0; run < 3; run += 1) {
+        stage.warm.take(newer);
+        vi.advanceTimersByTime(5000);
+      }
+      (await stage.startedNumber(1)).load(true);
+      await stage.until(() => true);
+      expect(stage.started).toHaveLength(1);
+      for (let run = 0; run < 4; run += 1) stage.warm.take(older);
+      for (const number of [2, 3, 4]) (await stage.startedNumber(number)).load(true);
+      await stage.until(() => true);
+      expect(stage.started.map(({ runtime: { id } }) => id)).toEqual([
+        newer.id,
+        older.id,
+        older.id,
+        older.id,
+      ]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('are given up after the last run, and do not wait for runs that come less often', async () => {

@@ -42,8 +42,13 @@ interface Pool<Warm, Of extends Kind> {
 export interface WarmProcessesOptions<Warm, Of extends Kind> {
   /** Maximum number of warm processes. */
   readonly maxCount: number;
-  /** Maximum number of one kind; as many wait as runs came in the last minute. */
+  /** Maximum number of one kind. */
   readonly countPerKind: number;
+  /**
+   * As many wait as runs came within this time of each other in the last minute, in milliseconds: each run of a burst, such as checks
+   * of the same minute, finds one, and runs that come one after the other share the memory of one.
+   */
+  readonly burstMs: number;
   /** A process that no run of its kind has come for in this time is given up, in milliseconds. */
   readonly unusedMs: number;
   /** On a busy host, a process is started after waiting this long for a free processor, in milliseconds. */
@@ -166,8 +171,11 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }, 
 
   #wantedCount(pool: Pool<Warm, Of>, nowMs: number): number {
     if (!pool.isExpected || this.#isUnused(pool, nowMs)) return 0;
-    const recentCount = pool.takenAtMs.filter((atMs) => nowMs - atMs < recentMs).length;
-    return Math.max(1, Math.min(this.#options.countPerKind, recentCount));
+    const recent = pool.takenAtMs.filter((atMs) => nowMs - atMs < recentMs);
+    const burstCounts = recent.map(
+      (atMs) => recent.filter((other) => other >= atMs && other - atMs <= this.#options.burstMs).length,
+    );
+    return Math.min(this.#options.countPerKind, Math.max(1, ...burstCounts));
   }
 
   #isUnused(pool: Pool<Warm, Of>, nowMs: number): boolean {

@@ -3,9 +3,10 @@ import type { Runtime } from '../runtimes/runtimes.ts';
 import { maxWaitMs } from '../scripts/script-process.ts';
 
 const unusedMs = 10 * 60_000;
-/** One per kind in use; `roomBytes` is the free memory required to start one. */
+/** One per kind in use, more where runs come at once; `roomBytes` is the free memory required to start one. */
 export const warmScripts = {
-  countPerKind: 1,
+  countPerKind: 3,
+  burstMs: 2000,
   unusedMs,
   patienceMs: 3000,
   maxAgeMs: maxWaitMs / 2,
@@ -15,6 +16,7 @@ export const warmScripts = {
 export const warmLifecycles = {
   maxCount: 3,
   countPerKind: 2,
+  burstMs: 60_000,
   unusedMs,
   patienceMs: 200,
   maxAgeMs: maxLifecycleWaitMs / 2,

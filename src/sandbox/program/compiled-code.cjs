@@ -16,6 +16,7 @@ const { crc32 } = require('node:zlib');
 /** Data begins at a multiple of this. */
 const alignment = 8;
 const { _compile: compile } = Module.prototype;
+const isOfPackage = /[\\/]node_modules[\\/]/;
 
 /** The processes of a run need other functions: each reads the code of its own. */
 const roles = ['runner', 'worker'];
@@ -30,24 +31,27 @@ function ownRole() {
   return path.basename(process.argv[1] ?? '') === 'launch.cjs' ? 'runner' : 'worker';
 }
 
-/** @returns whether compiled code is used. */
+/** Uses what was made. It is read for the first module of a package: a script may start processes that load none. */
 function useCompiledCode(modulesDirectory) {
-  const file = path.join(compiledFolder(modulesDirectory), ownRole());
-  if (!isReadOnly(file) || !isReadOnly(path.dirname(file))) return false;
   let modules;
-  try {
-    modules = readCompiled(file);
-  } catch {
-    return false; // damaged
-  }
   Module.prototype._compile = function compileWithData(content, filename, format) {
-    const known = modules.get(filename);
+    if (isOfPackage.test(filename)) modules ??= madeCode(modulesDirectory);
+    const known = modules?.get(filename);
     // V8 compares no more than the length of the source.
-    const isSame = known?.sourceSum === crc32(content) && known.dataSum === crc32(known.data);
+    const isSame = known && known.sourceSum === crc32(content) && known.dataSum === crc32(known.data);
     if (!isSame) return compile.call(this, content, filename, format);
     return run(this, filename, scriptOf(content, filename, known.data));
   };
-  return true;
+}
+
+function madeCode(modulesDirectory) {
+  const file = path.join(compiledFolder(modulesDirectory), ownRole());
+  try {
+    if (isReadOnly(file) && isReadOnly(path.dirname(file))) return readCompiled(file);
+  } catch {
+    // Damaged.
+  }
+  return new Map();
 }
 
 /**

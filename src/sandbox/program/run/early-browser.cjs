@@ -13,6 +13,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const { spawn } = childProcess;
+/** Time limit for the launch that tells the arguments, in milliseconds. */
+const maxRehearsalMs = 5000;
 const profileFlag = '--user-data-dir=';
 /** Variables that programs like Chromium and its libraries read. */
 const readNames =
@@ -58,7 +60,7 @@ async function startEarly(chromium, { args, folder }) {
     return none;
   };
   try {
-    await chromium.launch({ args });
+    await chromium.launch({ args, timeout: maxRehearsalMs });
   } catch {
     // As intended, or a reason that the launch of the script will report.
   } finally {

@@ -11,6 +11,7 @@
 const childProcess = require('node:child_process');
 const path = require('node:path');
 const { endEarly, startEarly, watchLaunches } = require('./early-browser.cjs');
+const { loadLate } = require('./late-modules.cjs');
 const { giveBackWhileWaiting } = require('./waiting-memory.cjs');
 
 /** How Playwright's runner connects its workers. */
@@ -104,6 +105,9 @@ const workerModules = [
   'playwright/lib/matchers/expect.js',
 ];
 
+/** Babel, with which the runner has rewritten the files of the script already. */
+const unusedModule = /(^|[\\/])babelBundle(\.js)?$/;
+
 async function main(modulesDirectory, browser) {
   let stopWaiting;
   const end = () => {
@@ -124,6 +128,7 @@ async function main(modulesDirectory, browser) {
     require('./playwright-config.cjs');
     require(entry);
   });
+  loadLate(unusedModule);
   const [first, ...others] = workerModules;
   if (browser !== undefined) watchLaunches();
   loadAll(modulesDirectory, [first]);
