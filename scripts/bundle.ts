@@ -87,7 +87,8 @@ async function write(input: Record<string, string>, output: OutputOptions): Prom
 
 /** Escapes the characters that the bundler leaves, because the raw text of a tagged template would show the escapes. */
 function inAscii(code: string): string {
-  if (/\bString\.raw`[^`]*[^\p{ASCII}]/u.test(code)) throw new Error('a raw text has characters other than ASCII');
+  if (/\bString\.raw`[^`]*[^\p{ASCII}]/u.test(code))
+    throw new Error('a raw text has characters other than ASCII');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
   return code.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -155,7 +155,7 @@ function beRecorded() {
   });
 }
 
-/** Of what several threads have compiled of a script, and what there was before, the largest has most functions. */
+/** Keeps the largest code of each script, from this turn or an earlier one: it has the most functions. */
 function keepLargest(folder) {
   const written = globSync(join(folder, '*.compiled.*'));
   for (const file of written.toSorted((one, other) => statSync(one).size - statSync(other).size)) {

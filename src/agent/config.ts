@@ -216,7 +216,7 @@ const settingTree = {
       'Hosts reached without a proxy, separated by commas; `no_proxy` works too',
     ),
   },
-  model: agentModelSettings,
+  model: agentModelSettings(),
   references: referenceSettings,
   caCertsDir: setting(
     'CA_CERTS_DIR',

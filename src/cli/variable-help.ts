@@ -5,7 +5,7 @@ import { ApiSettings } from './api/settings.ts';
 
 const settings = { agent: AgentConfig, service: ServiceConfig, api: ApiSettings } as const;
 
-/** What reads environment variables: an agent, a service, or the commands that call a service. */
+/** Readers of environment variables: an agent, a service, and the commands that call a service. */
 export type Reader = keyof typeof settings;
 
 /**

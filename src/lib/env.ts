@@ -35,7 +35,8 @@ export function readEnvironment<Schema extends z.ZodObject>(
       problems.push(`${name}_FILE: cannot read the file (${toError(thrown).message})`);
     }
   }
-  const parsed = schema.safeParse(values);
+  // Read once: zod would make code for each object schema first.
+  const parsed = schema.safeParse(values, { jitless: true });
   if (!parsed.success) {
     for (const issue of parsed.error.issues) {
       const name = issue.path.join('.');

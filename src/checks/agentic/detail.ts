@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { AgenticPlan } from './plan/plan.ts';
 
@@ -58,7 +58,9 @@ export const AgenticDetail = lazySchema(() =>
             'found: by the model; replayed: without the model; healed: the model replaced steps that no longer matched',
           ),
         version: z.int().nullable().describe('Plan version at the start of the run; null without a plan'),
-        fresh: AgenticPlan.nullable().describe('New plan for later runs; null if the plan has not changed'),
+        fresh: AgenticPlan.schema
+          .nullable()
+          .describe('New plan for later runs; null if the plan has not changed'),
       })
       .nullable()
       .default(null),

@@ -1,4 +1,4 @@
-import type { LazySchema } from '@picket/lib/lazy-schema.ts';
+import type { LazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import type { z } from 'zod';
 import type { AssertableValue } from '../assertable/assertable.ts';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';

@@ -1,5 +1,5 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { maxProtoLength } from '@picket/lib/proto/proto-file.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { hasTemplate } from '@picket/lib/text.ts';
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';

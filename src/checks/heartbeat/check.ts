@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
 import { limitsForm } from '../contract/definition/common-form.ts';

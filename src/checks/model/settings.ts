@@ -100,19 +100,21 @@ function modelSettings(use: ModelUse, { url, one, all }: Words) {
 
 const forms = '`https://api.openai.com/v1`, `https://api.anthropic.com`, `http://ollama.lan:11434`';
 
-/** Settings of the model that AGENTIC checks use. */
-export const agentModelSettings = modelSettings('run', {
-  url: `Address of a model for agentic checks, before the path of its protocol: ${forms}. Without it agentic checks are not offered`,
-  one: 'one run',
-  all: 'all runs of this agent',
-});
+/** Settings of the model that AGENTIC checks use. A function, because a process needs these or the next. */
+export const agentModelSettings = () =>
+  modelSettings('run', {
+    url: `Address of a model for agentic checks, before the path of its protocol: ${forms}. Without it agentic checks are not offered`,
+    one: 'one run',
+    all: 'all runs of this agent',
+  });
 
 /** Settings of the model that the service uses to analyze causes of errors. */
-export const serviceModelSettings = modelSettings('analysis', {
-  url: `Address of a model that ranks causes which the rules of root cause analyses leave open, before the path of its protocol: ${forms}. Without it no model is used`,
-  one: 'one analysis',
-  all: 'all analyses of this process',
-});
+export const serviceModelSettings = () =>
+  modelSettings('analysis', {
+    url: `Address of a model that ranks causes which the rules of root cause analyses leave open, before the path of its protocol: ${forms}. Without it no model is used`,
+    one: 'one analysis',
+    all: 'all analyses of this process',
+  });
 
 type ModelSettings = Values<ReturnType<typeof modelSettings>>;
 
@@ -157,14 +159,15 @@ export function modelAccess(
 export function readModelAccess(
   environment: Readonly<Record<string, string | undefined>>,
 ): ModelAccess | undefined {
-  const variables = readEnvironment(z.object(shapeOf(agentModelSettings)), environment);
+  const settings = agentModelSettings();
+  const variables = readEnvironment(z.object(shapeOf(settings)), environment);
   const {
     HTTPS_PROXY: https,
     HTTP_PROXY: http,
     ALL_PROXY: all,
     NO_PROXY: except,
   } = withLowerCaseProxies(environment);
-  return modelAccess(valuesOf(agentModelSettings, variables), {
+  return modelAccess(valuesOf(settings, variables), {
     https: https || undefined,
     http: http || undefined,
     all: all || undefined,

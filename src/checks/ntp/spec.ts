@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { codeBundleKey } from '../contract/code-bundle.ts';
 import { browserNames } from '../tables/browsers.ts';

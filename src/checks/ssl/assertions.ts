@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import type { z } from 'zod';
 import { type Assertion, assertionSchema } from '../judging/assertion.ts';
 

@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';

@@ -49,11 +49,11 @@ const identity = {
   useTagsAndOperator: true,
   description: true,
 } as const;
-const what = new Form(DashboardInput.pick(identity), words);
-const looks = new Form(DashboardInput.omit(identity), words);
+const what = new Form(DashboardInput.schema.pick(identity), words);
+const looks = new Form(DashboardInput.schema.omit(identity), words);
 
-export function bodyOf(form: URLSearchParams): z.input<typeof DashboardInput> {
-  return whole.object(form) as z.input<typeof DashboardInput>;
+export function bodyOf(form: URLSearchParams): z.input<typeof DashboardInput.schema> {
+  return whole.object(form) as z.input<typeof DashboardInput.schema>;
 }
 
 export interface DashboardForm {

@@ -1,3 +1,4 @@
+import type { LazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import type { z } from 'zod';
 import type { Html } from '../html.ts';
 import { type Field, fieldsOf, initialOf } from './field.ts';
@@ -18,22 +19,26 @@ interface FormState {
  * field has its default; hidden fields are not part of the object.
  */
 export class Form {
-  readonly #shape: z.ZodObject['shape'];
-  readonly #fields: readonly Field[];
+  readonly #schema: z.ZodObject | LazySchema<z.ZodObject>;
+  #shown: readonly Field[] | undefined;
   readonly #words: Words;
   readonly #prefix: string;
 
   /** @param prefix precedes the name of every input. */
-  constructor({ shape }: z.ZodObject, words: Words, prefix = '') {
-    this.#shape = shape;
-    this.#fields = shownOf(fieldsOf(shape, prefix), words);
+  constructor(schema: z.ZodObject | LazySchema<z.ZodObject>, words: Words, prefix = '') {
+    this.#schema = schema;
     this.#words = words;
     this.#prefix = prefix;
   }
 
+  get #fields(): readonly Field[] {
+    this.#shown ??= shownOf(fieldsOf(this.#schema.shape, this.#prefix), this.#words);
+    return this.#shown;
+  }
+
   /** Returns the input values of a new object. */
   defaults(): URLSearchParams {
-    return this.values(initialOf(this.#shape));
+    return this.values(initialOf(this.#schema.shape));
   }
 
   /** Returns the input values of an object. */

@@ -20,7 +20,7 @@ import { effectWords } from './list.ts';
 import { instantText, localText, ruleWords } from './times.ts';
 
 type Window = z.output<typeof maintenanceWindowApi.shown>;
-type One = z.output<typeof Maintenance>;
+type One = z.output<typeof Maintenance.schema>;
 
 const { createMaintenanceUpdate, deleteMaintenance, listMaintenances, updateMaintenance } = maintenanceRoutes;
 const occurrencesShown = 5;
@@ -119,7 +119,7 @@ function timeline({ updates }: One): Content {
 }
 
 function updateForm({ id }: One, viewer: PageCall['viewer'], here: string): Html {
-  const choices = MaintenanceStatus.options.map((value) => ({ value, word: stateOf[value][1] }));
+  const choices = MaintenanceStatus.schema.options.map((value) => ({ value, word: stateOf[value][1] }));
   return html`<details class="confirm"><summary class="button" aria-label="Post an update about occurrence ${id}">Post an update…</summary><form class="confirm-box calm" method="post" action="${`${here}/occurrences/${id}/update`}">${csrfField(viewer)}
 ${selectField({ name: 'status', id: `status-${id}`, label: 'Status', choices: [{ value: '', word: 'Unchanged' }, ...choices] })}
 ${textArea({ name: 'description', id: `description-${id}`, label: 'Message', rows: 3 })}

@@ -9,7 +9,7 @@ import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { settingsTabs } from './tabs.ts';
 
-type RuntimeView = z.output<typeof Runtime>;
+type RuntimeView = z.output<typeof Runtime.schema>;
 
 const stageStates: Readonly<Partial<Record<RuntimeView['stage'], State>>> = {
   CURRENT: 'passed',

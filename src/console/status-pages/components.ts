@@ -41,7 +41,7 @@ const words: Words = {
   'configuration.showHistoricalData': { label: 'Show its days and uptime', hint: '' },
   'configuration.expandedByDefault': { label: 'Show its components expanded', hint: 'Groups only.' },
 };
-const fields = StatusPageComponentInput.pick({
+const fields = StatusPageComponentInput.schema.pick({
   name: true,
   description: true,
   hidden: true,

@@ -65,8 +65,8 @@ const words: Words = {
   ...Object.fromEntries(colourNames.map((name) => [name, { type: 'color' as const }])),
 };
 const whole = new Form(StatusPageFields, words);
-const section = (mask: { readonly [Name in keyof typeof StatusPageFields.shape]?: true }) =>
-  new Form(StatusPageFields.pick(mask), words);
+const section = (mask: { readonly [Name in keyof typeof StatusPageFields.schema.shape]?: true }) =>
+  new Form(StatusPageFields.schema.pick(mask), words);
 const what = section({ name: true, url: true, customDomain: true, isPrivate: true, description: true });
 const looks = section({
   logo: true,
@@ -94,7 +94,7 @@ export function bodyOf(form: URLSearchParams) {
     name,
     services: services.map((service) => ({ id: service })),
   }));
-  return { ...options, cards } as Parameters<typeof StatusPageInput.parse>[0] as never;
+  return { ...options, cards } as Parameters<typeof StatusPageInput.schema.parse>[0] as never;
 }
 
 function valuesFrom(page: StatusPage): URLSearchParams {

@@ -38,7 +38,7 @@ const words: Words = {
     hint: 'Pause after an incident ends. Checks that still fail after it open the next one.',
   },
 };
-const form = new Form(AutomationRuleInput.omit({ statusPageId: true, components: true }), words);
+const form = new Form(AutomationRuleInput.schema.omit({ statusPageId: true, components: true }), words);
 
 interface Shown {
   readonly values?: URLSearchParams;

@@ -50,6 +50,7 @@ export function listOf(text: string): string[] {
 const secretsKeyMessage = 'must be 32 bytes as Base64 or hex: openssl rand -base64 32';
 
 const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000).default(defaultDays);
+const modelSettings = serviceModelSettings();
 
 /**
  * Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service --help`.
@@ -247,7 +248,7 @@ export const ServiceConfig = z
       'Destinations that notifications and model requests must not reach. Same syntax as EGRESS_ALLOW',
     ),
     // Only modelOf() reads these, with the types of the settings themselves.
-    ...(shapeOf(serviceModelSettings) as Record<never, never>),
+    ...(shapeOf(modelSettings) as Record<never, never>),
     HTTPS_PROXY: proxy.describe('Proxy for an https:// MODEL_URL; `https_proxy` works too'),
     HTTP_PROXY: proxy.describe('Proxy for an http:// MODEL_URL; `http_proxy` works too'),
     ALL_PROXY: proxy.describe(
@@ -395,6 +396,5 @@ export function readServiceConfig(environment: Readonly<Record<string, string | 
  */
 export function modelOf(config: ServiceConfig): ModelAccess | undefined {
   const { HTTPS_PROXY: https, HTTP_PROXY: http, ALL_PROXY: all, NO_PROXY: except } = config;
-  const settings = valuesOf(serviceModelSettings, config);
-  return modelAccess(settings, { https, http, all, except }, 'analysis');
+  return modelAccess(valuesOf(modelSettings, config), { https, http, all, except }, 'analysis');
 }

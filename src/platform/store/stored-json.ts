@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { toError } from '@picket/lib/errors.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
-import { LazySchema } from '@picket/lib/lazy-schema.ts';
+import { LazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 
 /** A stored value that is not JSON, or not of the kind that its column holds. */

@@ -1,73 +1,79 @@
 import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 
 /** An account, as its members see it. */
-export const Account = z
-  .object({
-    id: z.uuid(),
-    name: z.string(),
-    plan: z.literal('SELF_HOSTED'),
-    settings: z.record(z.string(), z.unknown()).describe('No additional information'),
-    runtimeId: z
-      .enum(runtimeIds)
-      .describe('Default runtime of checks, if neither the check nor its group sets one'),
-    alertSettings: AlertSettings.schema.describe('For checks that use the global alert settings'),
-  })
-  .meta({ id: 'Account' });
+export const Account = lazySchema(() =>
+  z
+    .object({
+      id: z.uuid(),
+      name: z.string(),
+      plan: z.literal('SELF_HOSTED'),
+      settings: z.record(z.string(), z.unknown()).describe('No additional information'),
+      runtimeId: z
+        .enum(runtimeIds)
+        .describe('Default runtime of checks, if neither the check nor its group sets one'),
+      alertSettings: AlertSettings.schema.describe('For checks that use the global alert settings'),
+    })
+    .meta({ id: 'Account' }),
+);
 
 /** Limits and features of an account. A self-hosted service sets no limits; features that it lacks are not enabled. */
-export const Entitlements = z
-  .object({
-    plan: z.literal('SELF_HOSTED'),
-    planDisplayName: z.string(),
-    addons: z.record(z.string(), z.never()).describe('Always empty: the product has no paid add-ons'),
-    locations: z.object({
-      all: z.array(
+export const Entitlements = lazySchema(() =>
+  z
+    .object({
+      plan: z.literal('SELF_HOSTED'),
+      planDisplayName: z.string(),
+      addons: z.record(z.string(), z.never()).describe('Always empty: the product has no paid add-ons'),
+      locations: z.object({
+        all: z.array(
+          z.object({
+            id: z.string().describe('slugName of a private location of the account'),
+            name: z.string(),
+            available: z.boolean(),
+          }),
+        ),
+        maxPerCheck: z.int(),
+      }),
+      entitlements: z.array(
         z.object({
-          id: z.string().describe('slugName of a private location of the account'),
+          key: z.string(),
           name: z.string(),
-          available: z.boolean(),
+          description: z.string(),
+          type: z.enum(['flag', 'metered']),
+          enabled: z.boolean(),
+          quantity: z.int().optional().describe('Limit; absent if unlimited, and for flags'),
         }),
       ),
-      maxPerCheck: z.int(),
-    }),
-    entitlements: z.array(
-      z.object({
-        key: z.string(),
-        name: z.string(),
-        description: z.string(),
-        type: z.enum(['flag', 'metered']),
-        enabled: z.boolean(),
-        quantity: z.int().optional().describe('Limit; absent if unlimited, and for flags'),
-      }),
-    ),
-  })
-  .meta({ id: 'Entitlements' });
+    })
+    .meta({ id: 'Entitlements' }),
+);
 
 const count = z.int().min(0);
 
 /** How much an account has stored, and how long it is kept. */
-export const Usage = z
-  .object({
-    checks: count,
-    activeChecks: count,
-    privateLocations: count,
-    members: count,
-    results: count.describe('Stored results, with details'),
-    artifacts: count.describe('Stored files of runs'),
-    artifactBytes: count,
-    codeBundleBytes: count,
-    retentionDays: z.object({
-      results: count,
-      artifacts: count,
-      analytics: count,
-      auditLog: count,
-    }),
-  })
-  .meta({ id: 'Usage' });
+export const Usage = lazySchema(() =>
+  z
+    .object({
+      checks: count,
+      activeChecks: count,
+      privateLocations: count,
+      members: count,
+      results: count.describe('Stored results, with details'),
+      artifacts: count.describe('Stored files of runs'),
+      artifactBytes: count,
+      codeBundleBytes: count,
+      retentionDays: z.object({
+        results: count,
+        artifacts: count,
+        analytics: count,
+        auditLog: count,
+      }),
+    })
+    .meta({ id: 'Usage' }),
+);
 
 const usageRange = {
   from: z.iso.date().optional(),
@@ -99,7 +105,7 @@ export const accountRoutes = {
     tag: 'Accounts',
     credential: 'account',
     success: successful,
-    response: lazySchema(() => z.array(Account)),
+    response: lazySchema(() => z.array(Account.schema)),
   }),
   getAccount: defineRoute({
     method: 'GET',

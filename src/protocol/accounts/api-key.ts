@@ -1,29 +1,33 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
 import { Role } from './role.ts';
 
-const DateTime = z.iso.datetime();
+const DateTime = lazySchema(() => z.iso.datetime());
 
-const ApiKey = z
-  .object({
-    id: z.uuid(),
-    name: z.string(),
-    role: Role,
-    maskedKey: z.string().describe('Its last characters'),
-    lastUsedAt: DateTime.nullable().describe('To the minute; null if never used'),
-    created_at: DateTime,
-  })
-  .meta({ id: 'ApiKey' });
-export type ApiKey = z.output<typeof ApiKey>;
+const ApiKey = lazySchema(() =>
+  z
+    .object({
+      id: z.uuid(),
+      name: z.string(),
+      role: Role,
+      maskedKey: z.string().describe('Its last characters'),
+      lastUsedAt: DateTime.schema.nullable().describe('To the minute; null if never used'),
+      created_at: DateTime.schema,
+    })
+    .meta({ id: 'ApiKey' }),
+);
+export type ApiKey = z.output<typeof ApiKey.schema>;
 
-export const ApiKeyInput = z
-  .object({
-    name: z.string().min(1).max(200).describe('Purpose of the key'),
-    role: Role.default('READ_WRITE'),
-  })
-  .meta({ id: 'ApiKeyInput' });
+export const ApiKeyInput = lazySchema(() =>
+  z
+    .object({
+      name: z.string().min(1).max(200).describe('Purpose of the key'),
+      role: Role.default('READ_WRITE'),
+    })
+    .meta({ id: 'ApiKeyInput' }),
+);
 
 const common = { isAdmin: true } as const;
 const params = z.object({ id: z.uuid() });
@@ -36,7 +40,7 @@ export const apiKeyRoutes = defineRoutes('API keys', 'account', {
     path: '/v1/api-keys',
     summary: 'API keys of the account, oldest first, without the keys themselves',
     query: z.object(Paging),
-    response: lazySchema(() => z.array(ApiKey)),
+    response: lazySchema(() => z.array(ApiKey.schema)),
   },
   createApiKey: {
     ...common,
@@ -46,7 +50,7 @@ export const apiKeyRoutes = defineRoutes('API keys', 'account', {
     body: ApiKeyInput,
     success: created,
     response: lazySchema(() =>
-      ApiKey.extend({ rawKey: z.string().describe('The key itself; not shown again') }).meta({
+      ApiKey.schema.extend({ rawKey: z.string().describe('The key itself; not shown again') }).meta({
         id: 'CreatedApiKey',
       }),
     ),

@@ -1,57 +1,59 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging } from '../http/cursor.ts';
 import { created, defineRoutes } from '../http/route.ts';
 import { Role } from './role.ts';
 
-const DateTime = z.iso.datetime();
+const DateTime = lazySchema(() => z.iso.datetime());
 
 /** A normalized mail address: addresses that differ only in case are equal. */
-export const MailAddress = z
-  .email({ error: 'must be a mail address' })
-  .max(254)
-  .toLowerCase()
-  .describe('Mail address');
+export const MailAddress = lazySchema(() =>
+  z.email({ error: 'must be a mail address' }).max(254).toLowerCase().describe('Mail address'),
+);
 
-const Member = z
-  .object({
-    type: z.literal('member'),
-    accountId: z.uuid(),
-    userId: z.uuid(),
-    name: z.string().nullable(),
-    email: z.string(),
-    role: Role,
-    givenRole: Role.nullable().describe(
-      'Role set by an admin, an invitation or the operator; null for members whose access comes from single sign-on only',
-    ),
-    groupRole: Role.nullable().describe(
-      'Role from groups or domain at the last single sign-on. The higher of the two roles applies',
-    ),
-    status: z.literal('ACTIVE'),
-    createdAt: DateTime,
-    updatedAt: DateTime,
-    ssoEnabled: z.boolean().describe('Whether the member has used single sign-on'),
-    mfaEnabled: z.boolean().describe('Always false: the single sign-on provider handles second factors'),
-    isSupportMembership: z.literal(false),
-  })
-  .meta({ id: 'Member' });
-export type Member = z.output<typeof Member>;
+const Member = lazySchema(() =>
+  z
+    .object({
+      type: z.literal('member'),
+      accountId: z.uuid(),
+      userId: z.uuid(),
+      name: z.string().nullable(),
+      email: z.string(),
+      role: Role,
+      givenRole: Role.nullable().describe(
+        'Role set by an admin, an invitation or the operator; null for members whose access comes from single sign-on only',
+      ),
+      groupRole: Role.nullable().describe(
+        'Role from groups or domain at the last single sign-on. The higher of the two roles applies',
+      ),
+      status: z.literal('ACTIVE'),
+      createdAt: DateTime.schema,
+      updatedAt: DateTime.schema,
+      ssoEnabled: z.boolean().describe('Whether the member has used single sign-on'),
+      mfaEnabled: z.boolean().describe('Always false: the single sign-on provider handles second factors'),
+      isSupportMembership: z.literal(false),
+    })
+    .meta({ id: 'Member' }),
+);
+export type Member = z.output<typeof Member.schema>;
 
-const Invite = z
-  .object({
-    type: z.literal('invite'),
-    id: z.uuid(),
-    accountId: z.uuid(),
-    email: z.string(),
-    role: Role,
-    status: z.enum(['PENDING', 'EXPIRED']),
-    inviterEmail: z.string().describe('The mail address of the member, or the name of the API key'),
-    createdAt: DateTime,
-    updatedAt: DateTime,
-    expiresAt: DateTime,
-  })
-  .meta({ id: 'Invite' });
-export type Invite = z.output<typeof Invite>;
+const Invite = lazySchema(() =>
+  z
+    .object({
+      type: z.literal('invite'),
+      id: z.uuid(),
+      accountId: z.uuid(),
+      email: z.string(),
+      role: Role,
+      status: z.enum(['PENDING', 'EXPIRED']),
+      inviterEmail: z.string().describe('The mail address of the member, or the name of the API key'),
+      createdAt: DateTime.schema,
+      updatedAt: DateTime.schema,
+      expiresAt: DateTime.schema,
+    })
+    .meta({ id: 'Invite' }),
+);
+export type Invite = z.output<typeof Invite.schema>;
 
 const statuses = z.enum(['ACTIVE', 'PENDING', 'EXPIRED']);
 /** In any case, as clients of comparable systems send them. */
@@ -75,14 +77,18 @@ const listQuery = z.object({
   nextId: CursorPaging.nextId,
 });
 
-const listAnswer = z.object({
-  members: z.array(z.discriminatedUnion('type', [Member, Invite])),
-  length: z.int().describe('Items on this page'),
-  nextId: z.string().nullable().describe('Cursor of the next page; null on the last page'),
-});
+const ListAnswer = lazySchema(() =>
+  z.object({
+    members: z.array(z.discriminatedUnion('type', [Member.schema, Invite.schema])),
+    length: z.int().describe('Items on this page'),
+    nextId: z.string().nullable().describe('Cursor of the next page; null on the last page'),
+  }),
+);
 
-export const MemberPatch = z.object({ role: Role }).meta({ id: 'MemberPatch' });
-export const InviteInput = z.object({ email: MailAddress, role: Role }).meta({ id: 'InviteInput' });
+export const MemberPatch = lazySchema(() => z.object({ role: Role }).meta({ id: 'MemberPatch' }));
+export const InviteInput = lazySchema(() =>
+  z.object({ email: MailAddress.schema, role: Role }).meta({ id: 'InviteInput' }),
+);
 const ofMember = {
   path: '/v1/accounts/me/members/{userId}',
   params: z.object({ userId: z.uuid() }),
@@ -95,7 +101,7 @@ export const memberRoutes = defineRoutes('Members', 'account', {
     path: '/v1/accounts/me/members',
     summary: 'Members of the account of the API key, and open invitations, newest first',
     query: listQuery,
-    response: listAnswer,
+    response: ListAnswer,
   },
   listMembers: {
     method: 'GET',
@@ -103,7 +109,7 @@ export const memberRoutes = defineRoutes('Members', 'account', {
     summary: 'Members of a given account of the API key, and open invitations',
     params: z.object({ accountId: z.uuid() }),
     query: listQuery,
-    response: listAnswer,
+    response: ListAnswer,
   },
   getMember: {
     ...ofMember,
@@ -137,13 +143,18 @@ export const memberRoutes = defineRoutes('Members', 'account', {
     otherErrors: [409],
     success: created,
     response: lazySchema(() =>
-      Invite.extend({
-        link: z
-          .string()
-          .nullable()
-          .describe('Link of the invitation, not shown again; null if it was mailed'),
-        mailResult: z.string().nullable().describe('Response of the mail server; null without a mail server'),
-      }).meta({ id: 'CreatedInvite' }),
+      Invite.schema
+        .extend({
+          link: z
+            .string()
+            .nullable()
+            .describe('Link of the invitation, not shown again; null if it was mailed'),
+          mailResult: z
+            .string()
+            .nullable()
+            .describe('Response of the mail server; null without a mail server'),
+        })
+        .meta({ id: 'CreatedInvite' }),
     ),
   },
   getInvite: {
@@ -162,21 +173,23 @@ export const memberRoutes = defineRoutes('Members', 'account', {
   },
 });
 
-const Session = z
-  .object({
-    id: z.uuid(),
-    actor: z
-      .object({ kind: z.enum(['API_KEY', 'MEMBER']), id: z.string(), name: z.string() })
-      .describe('The member or API key of the login')
-      .meta({ id: 'SessionActor' }),
-    address: z.string().nullable().describe('Client address at login'),
-    browser: z.string().nullable().describe('User agent of the browser'),
-    createdAt: DateTime,
-    lastSeenAt: DateTime.describe('To the minute'),
-    expiresAt: DateTime.describe('Extended by use; at most SESSION_MAX_HOURS after the login'),
-  })
-  .meta({ id: 'LoginSession' });
-export type Session = z.output<typeof Session>;
+const Session = lazySchema(() =>
+  z
+    .object({
+      id: z.uuid(),
+      actor: z
+        .object({ kind: z.enum(['API_KEY', 'MEMBER']), id: z.string(), name: z.string() })
+        .describe('The member or API key of the login')
+        .meta({ id: 'SessionActor' }),
+      address: z.string().nullable().describe('Client address at login'),
+      browser: z.string().nullable().describe('User agent of the browser'),
+      createdAt: DateTime.schema,
+      lastSeenAt: DateTime.schema.describe('To the minute'),
+      expiresAt: DateTime.schema.describe('Extended by use; at most SESSION_MAX_HOURS after the login'),
+    })
+    .meta({ id: 'LoginSession' }),
+);
+export type Session = z.output<typeof Session.schema>;
 
 /** Login sessions of browsers. */
 export const loginSessionRoutes = defineRoutes('Login sessions', 'account', {
@@ -184,7 +197,7 @@ export const loginSessionRoutes = defineRoutes('Login sessions', 'account', {
     method: 'GET',
     path: '/v1/accounts/me/sessions',
     summary: 'Browser sessions of the caller or the API key; for ADMIN, all of the account',
-    response: lazySchema(() => z.array(Session)),
+    response: lazySchema(() => z.array(Session.schema)),
   },
   endLoginSession: {
     method: 'DELETE',

@@ -1,19 +1,21 @@
 import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 
 /** An account, as existing command lines request it before anything else. */
-const NextAccount = z
-  .object({
-    id: z.uuid(),
-    name: z.string(),
-    runtimeId: z.enum(runtimeIds).describe('Default runtime of checks'),
-    planDisplayName: z.string(),
-    addons: z.record(z.string(), z.never()).describe('Always empty: the product has no paid add-ons'),
-    features: z.array(z.string()).describe('Always empty: all features are enabled'),
-  })
-  .meta({ id: 'NextAccount' });
+const NextAccount = lazySchema(() =>
+  z
+    .object({
+      id: z.uuid(),
+      name: z.string(),
+      runtimeId: z.enum(runtimeIds).describe('Default runtime of checks'),
+      planDisplayName: z.string(),
+      addons: z.record(z.string(), z.never()).describe('Always empty: the product has no paid add-ons'),
+      features: z.array(z.string()).describe('Always empty: all features are enabled'),
+    })
+    .meta({ id: 'NextAccount' }),
+);
 
 const common = { method: 'GET', success: successful } as const;
 
@@ -23,7 +25,7 @@ export const nextAccountRoutes = defineRoutes('Accounts', 'account', {
     ...common,
     path: '/next/accounts',
     summary: 'Accounts of the API key, in the format of existing command-line clients',
-    response: lazySchema(() => z.array(NextAccount)),
+    response: lazySchema(() => z.array(NextAccount.schema)),
   },
   getNextAccount: {
     ...common,

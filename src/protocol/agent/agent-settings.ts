@@ -1,7 +1,7 @@
 import type { Lane } from '@picket/checks/contract/check-type.ts';
 import { checkTypes } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 
 const runnableTypes = checkTypes.filter(({ load }) => load !== undefined).map(({ name }) => name);

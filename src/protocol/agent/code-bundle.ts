@@ -1,5 +1,5 @@
 import { codeBundleKey } from '@picket/checks/contract/code-bundle.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
 import { created, defineRoutes, successful } from '../http/route.ts';

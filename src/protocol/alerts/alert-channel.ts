@@ -1,6 +1,6 @@
 import type { Channel } from '@picket/channels/contract/channel.ts';
 import { channelKinds, channelTypes } from '@picket/channels/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
@@ -9,22 +9,27 @@ import { Warning } from '../http/warning.ts';
 import { QuietHours } from './quiet-hours.ts';
 
 /** When a channel is notified, whatever its type. */
-export const ChannelFlags = z.object({
-  sendFailure: z.boolean().default(true),
-  sendRecovery: z.boolean().default(true),
-  sendDegraded: z.boolean().default(false),
-  sendGap: z.boolean().default(true).describe('Whether to notify when a check is not measured'),
-  sslExpiry: z.boolean().default(false).describe('Whether to warn about certificates that expire'),
-  sslExpiryThreshold: z.int().min(1).max(30).default(30).describe('Days before a certificate expires'),
-  groupByCause: z
-    .boolean()
-    .default(true)
-    .describe('Whether checks that fail for the same cause share a notification; false: one for each check'),
-  autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed automatically'),
-  quietHours: QuietHours.nullable()
-    .default(null)
-    .describe('Quiet hours: notifications that still apply when they end are sent then'),
-});
+export const ChannelFlags = lazySchema(() =>
+  z.object({
+    sendFailure: z.boolean().default(true),
+    sendRecovery: z.boolean().default(true),
+    sendDegraded: z.boolean().default(false),
+    sendGap: z.boolean().default(true).describe('Whether to notify when a check is not measured'),
+    sslExpiry: z.boolean().default(false).describe('Whether to warn about certificates that expire'),
+    sslExpiryThreshold: z.int().min(1).max(30).default(30).describe('Days before a certificate expires'),
+    groupByCause: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether checks that fail for the same cause share a notification; false: one for each check',
+      ),
+    autoSubscribe: z.boolean().default(false).describe('Whether new checks are subscribed automatically'),
+    quietHours: QuietHours.schema
+      .nullable()
+      .default(null)
+      .describe('Quiet hours: notifications that still apply when they end are sent then'),
+  }),
+);
 
 const SubscriptionFields = {
   checkId: z.uuid().nullable().default(null),
@@ -32,16 +37,18 @@ const SubscriptionFields = {
   activated: z.boolean().default(true),
 };
 
-const InputFields = z.object({
-  ...ChannelFlags.shape,
-  subscriptions: z
-    .array(z.object(SubscriptionFields))
-    .max(10_000)
-    .optional()
-    .describe(
-      'All subscriptions of the channel, each with exactly one of checkId and groupId; absent: no subscriptions for a new channel, unchanged for an existing one',
-    ),
-});
+const InputFields = lazySchema(() =>
+  z.object({
+    ...ChannelFlags.shape,
+    subscriptions: z
+      .array(z.object(SubscriptionFields))
+      .max(10_000)
+      .optional()
+      .describe(
+        'All subscriptions of the channel, each with exactly one of checkId and groupId; absent: no subscriptions for a new channel, unchanged for an existing one',
+      ),
+  }),
+);
 
 /** One schema for channels of all types. */
 function anyChannel<Shape extends z.ZodRawShape>(
@@ -62,45 +69,53 @@ function anyChannel<Shape extends z.ZodRawShape>(
 export const AlertChannelInput = anyChannel('AlertChannelInput', InputFields.shape, ({ config }) => config);
 export type AlertChannelInput = z.output<typeof AlertChannelInput>;
 
-const Subscription = z
-  .object({ id: z.int(), ...SubscriptionFields })
-  .meta({ id: 'AlertChannelSubscription' });
+const Subscription = lazySchema(() =>
+  z.object({ id: z.int(), ...SubscriptionFields }).meta({ id: 'AlertChannelSubscription' }),
+);
 
-const ShownFields = z.object({
-  id: z.int(),
-  ...ManagedFields,
-  ...ChannelFlags.shape,
-  isDelivered: z.boolean().describe('False if the service lacks a setting to deliver to it; see `warnings`'),
-  subscriptions: z.array(Subscription),
-  warnings: z
-    .array(Warning)
-    .describe('Why the channel cannot send notifications at present; empty if it can'),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime().nullable(),
-});
+const ShownFields = lazySchema(() =>
+  z.object({
+    id: z.int(),
+    ...ManagedFields,
+    ...ChannelFlags.shape,
+    isDelivered: z
+      .boolean()
+      .describe('False if the service lacks a setting to deliver to it; see `warnings`'),
+    subscriptions: z.array(Subscription.schema),
+    warnings: z
+      .array(Warning)
+      .describe('Why the channel cannot send notifications at present; empty if it can'),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().nullable(),
+  }),
+);
 
 export const AlertChannel = anyChannel('AlertChannel', ShownFields.shape, ({ shownConfig }) =>
   shownConfig.describe('As stored; secrets and locked values are ""'),
 );
 export type AlertChannel = z.output<typeof AlertChannel>;
 
-const AlertChannelPatch = z.looseObject({ type: z.enum(channelTypes).optional() }).meta({
-  id: 'AlertChannelPatch',
-  description:
-    'Any fields of AlertChannelInput; absent ones keep their value, fields of `config` too unless the type changes. A ' +
-    'masked "" keeps the stored value',
-});
+const AlertChannelPatch = lazySchema(() =>
+  z.looseObject({ type: z.enum(channelTypes).optional() }).meta({
+    id: 'AlertChannelPatch',
+    description:
+      'Any fields of AlertChannelInput; absent ones keep their value, fields of `config` too unless the type changes. A ' +
+      'masked "" keeps the stored value',
+  }),
+);
 
 const activated = z.boolean().default(true);
-const BulkSubscription = z
-  .union([
-    z.strictObject({ all: z.literal(true).describe('Every check of the account'), activated }),
-    z.strictObject({
-      tags: z.array(z.string().min(1)).min(1).max(100).describe('Checks with any of these tags'),
-      activated,
-    }),
-  ])
-  .meta({ id: 'AlertChannelBulkSubscription', description: 'Exactly one of all and tags' });
+const BulkSubscription = lazySchema(() =>
+  z
+    .union([
+      z.strictObject({ all: z.literal(true).describe('Every check of the account'), activated }),
+      z.strictObject({
+        tags: z.array(z.string().min(1)).min(1).max(100).describe('Checks with any of these tags'),
+        activated,
+      }),
+    ])
+    .meta({ id: 'AlertChannelBulkSubscription', description: 'Exactly one of all and tags' }),
+);
 const params = z.object({ id: NumericId });
 
 export const alertChannelRoutes = defineRoutes('Alert channels', 'account', {

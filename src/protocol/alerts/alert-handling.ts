@@ -1,60 +1,68 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { OffsetDateTime, Paging, QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes, successful } from '../http/route.ts';
 
-const DateTime = z.iso.datetime();
+const DateTime = lazySchema(() => z.iso.datetime());
 const comment = z.string().max(1000).nullable().default(null);
 
-const Actor = z
-  .object({
-    kind: z.enum(['API_KEY', 'MEMBER', 'LINK']).describe('LINK: a person with the link from a notification'),
-    id: z.string().describe('Id of the API key, the member or the notification'),
-    name: z.string(),
-  })
-  .meta({ id: 'AlertActor' });
+const Actor = lazySchema(() =>
+  z
+    .object({
+      kind: z
+        .enum(['API_KEY', 'MEMBER', 'LINK'])
+        .describe('LINK: a person with the link from a notification'),
+      id: z.string().describe('Id of the API key, the member or the notification'),
+      name: z.string(),
+    })
+    .meta({ id: 'AlertActor' }),
+);
 
-export const Acknowledgement = z
-  .object({ at: DateTime, by: Actor, comment: z.string().nullable() })
-  .meta({ id: 'AlertAcknowledgement' });
+export const Acknowledgement = lazySchema(() =>
+  z
+    .object({ at: DateTime.schema, by: Actor.schema, comment: z.string().nullable() })
+    .meta({ id: 'AlertAcknowledgement' }),
+);
 
-const OpenAlert = z
-  .object({
-    checkId: z.string(),
-    name: z.string(),
-    state: z
-      .enum(['FAILING', 'DEGRADED', 'PASSING'])
-      .describe('State of the last runs; PASSING: the check flaps and is not stable yet'),
-    isFlapping: z.boolean(),
-    since: DateTime.nullable().describe('Due time of the first run that did not pass'),
-    isNotified: z.boolean().describe('Whether a notification was sent or is being sent'),
-    notified: z
-      .object({
-        words: z
-          .string()
-          .describe(
-            'In one sentence, such as "E-mail ops@example.com" or "no one: no channel is subscribed"',
+const OpenAlert = lazySchema(() =>
+  z
+    .object({
+      checkId: z.string(),
+      name: z.string(),
+      state: z
+        .enum(['FAILING', 'DEGRADED', 'PASSING'])
+        .describe('State of the last runs; PASSING: the check flaps and is not stable yet'),
+      isFlapping: z.boolean(),
+      since: DateTime.schema.nullable().describe('Due time of the first run that did not pass'),
+      isNotified: z.boolean().describe('Whether a notification was sent or is being sent'),
+      notified: z
+        .object({
+          words: z
+            .string()
+            .describe(
+              'In one sentence, such as "E-mail ops@example.com" or "no one: no channel is subscribed"',
+            ),
+          channels: z.array(
+            z.object({
+              alertChannelId: z.int(),
+              type: z.string(),
+              status: z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET']),
+            }),
           ),
-        channels: z.array(
-          z.object({
-            alertChannelId: z.int(),
-            type: z.string(),
-            status: z.enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET']),
-          }),
-        ),
-      })
-      .describe('Notified channels, according to the log of notifications'),
-    remindersSent: z.int(),
-    checkResultId: z.string().nullable().describe('Result of its last alert'),
-    acknowledgement: Acknowledgement.nullable(),
-    silencedUntil: DateTime.nullable(),
-    suppressedBy: z
-      .enum(['muted', 'maintenance'])
-      .nullable()
-      .describe('Why no notifications are sent at present'),
-  })
-  .meta({ id: 'OpenAlert' });
-export type OpenAlert = z.output<typeof OpenAlert>;
+        })
+        .describe('Notified channels, according to the log of notifications'),
+      remindersSent: z.int(),
+      checkResultId: z.string().nullable().describe('Result of its last alert'),
+      acknowledgement: Acknowledgement.schema.nullable(),
+      silencedUntil: DateTime.schema.nullable(),
+      suppressedBy: z
+        .enum(['muted', 'maintenance'])
+        .nullable()
+        .describe('Why no notifications are sent at present'),
+    })
+    .meta({ id: 'OpenAlert' }),
+);
+export type OpenAlert = z.output<typeof OpenAlert.schema>;
 
 /** Longest duration of a silence, in milliseconds. */
 export const maxSilenceMs = 366 * 86_400_000;
@@ -77,63 +85,71 @@ const scope = {
     ),
 };
 
-const SilenceInput = z
-  .object({
-    ...scope,
-    endsAt: OffsetDateTime.optional().describe('End time, at most 366 days ahead. Either this or minutes'),
-    minutes: z
-      .int()
-      .min(1)
-      .max(maxSilenceMs / 60_000)
-      .optional()
-      .describe('Duration from now'),
-    comment,
-  })
-  .superRefine((silence, context) => {
-    const refuse = (key: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [key], message });
-    const scopes = [silence.checkId, silence.tags, silence.location].filter((one) => one !== undefined);
-    if (scopes.length !== 1) refuse('checkId', 'or "tags" or "location" is required, and only one of them');
-    if ((silence.endsAt === undefined) === (silence.minutes === undefined)) {
-      refuse('endsAt', 'or "minutes" is required, and not both');
-    }
-  })
-  .meta({ id: 'SilenceInput' });
+const SilenceInput = lazySchema(() =>
+  z
+    .object({
+      ...scope,
+      endsAt: OffsetDateTime.optional().describe('End time, at most 366 days ahead. Either this or minutes'),
+      minutes: z
+        .int()
+        .min(1)
+        .max(maxSilenceMs / 60_000)
+        .optional()
+        .describe('Duration from now'),
+      comment,
+    })
+    .superRefine((silence, context) => {
+      const refuse = (key: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [key], message });
+      const scopes = [silence.checkId, silence.tags, silence.location].filter((one) => one !== undefined);
+      if (scopes.length !== 1) refuse('checkId', 'or "tags" or "location" is required, and only one of them');
+      if ((silence.endsAt === undefined) === (silence.minutes === undefined)) {
+        refuse('endsAt', 'or "minutes" is required, and not both');
+      }
+    })
+    .meta({ id: 'SilenceInput' }),
+);
 
-const Silence = z
-  .object({
-    id: z.string(),
-    checkId: z.string().nullable(),
-    tags: z.array(z.string()).nullable(),
-    location: z.string().nullable(),
-    comment: z.string().nullable(),
-    isActive: z.boolean(),
-    createdBy: Actor,
-    created_at: DateTime,
-    endsAt: DateTime.describe('If the silence was ended early: the time of its end'),
-  })
-  .meta({ id: 'Silence' });
-export type Silence = z.output<typeof Silence>;
+const Silence = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      checkId: z.string().nullable(),
+      tags: z.array(z.string()).nullable(),
+      location: z.string().nullable(),
+      comment: z.string().nullable(),
+      isActive: z.boolean(),
+      createdBy: Actor.schema,
+      created_at: DateTime.schema,
+      endsAt: DateTime.schema.describe('If the silence was ended early: the time of its end'),
+    })
+    .meta({ id: 'Silence' }),
+);
+export type Silence = z.output<typeof Silence.schema>;
 
-const AlertAction = z
-  .object({
-    id: z.string(),
-    action: z.enum(['ACKNOWLEDGED', 'UNACKNOWLEDGED', 'SILENCED', 'SILENCE_ENDED']),
-    checkId: z.string().nullable().describe('null if it did not concern a single check'),
-    silenceId: z.string().nullable(),
-    comment: z.string().nullable(),
-    by: Actor,
-    created_at: DateTime,
-  })
-  .meta({ id: 'AlertAction' });
+const AlertAction = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      action: z.enum(['ACKNOWLEDGED', 'UNACKNOWLEDGED', 'SILENCED', 'SILENCE_ENDED']),
+      checkId: z.string().nullable().describe('null if it did not concern a single check'),
+      silenceId: z.string().nullable(),
+      comment: z.string().nullable(),
+      by: Actor.schema,
+      created_at: DateTime.schema,
+    })
+    .meta({ id: 'AlertAction' }),
+);
 const ofSilences = { tag: 'Silences', credential: 'account' } as const;
 const checkParams = z.object({ id: z.uuid() });
 
 /** Query of the link in a notification: its expiry and its signature. */
-export const LinkQuery = z.object({
-  until: z.string().max(32).optional(),
-  signature: z.string().max(128).optional(),
-});
+export const LinkQuery = lazySchema(() =>
+  z.object({
+    until: z.string().max(32).optional(),
+    signature: z.string().max(128).optional(),
+  }),
+);
 
 const page = {
   path: '/v1/alert-notifications/{id}/page',
@@ -152,7 +168,7 @@ export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
     path: '/v1/open-alerts',
     summary: 'Checks that fail, are degraded or flap, with their notifications and acknowledgements',
     query: z.object(Paging),
-    response: lazySchema(() => z.array(OpenAlert)),
+    response: lazySchema(() => z.array(OpenAlert.schema)),
   },
   acknowledgeAlert: {
     method: 'PUT',
@@ -176,7 +192,7 @@ export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
     path: '/v1/alert-actions',
     summary: 'Log of acknowledgements and silences, newest first',
     query: z.object(Paging),
-    response: lazySchema(() => z.array(AlertAction)),
+    response: lazySchema(() => z.array(AlertAction.schema)),
   },
   listSilences: {
     ...ofSilences,
@@ -189,7 +205,7 @@ export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
         active: QueryBoolean.optional().describe('true: only active ones; false: only ended ones'),
       }),
     ),
-    response: lazySchema(() => z.array(Silence)),
+    response: lazySchema(() => z.array(Silence.schema)),
   },
   createSilence: {
     ...ofSilences,

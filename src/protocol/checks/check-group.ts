@@ -7,7 +7,7 @@ import {
 } from '@picket/checks/contract/definition/common-fields.ts';
 import type { MaskedValue } from '@picket/checks/contract/masking.ts';
 import { checkTypes } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
@@ -21,98 +21,108 @@ import {
   unchangedSince,
 } from './check.ts';
 
-const common = CommonFields.shape;
-
 /** Type-specific settings that groups can set for their checks, by field. */
-const typeDefaults = Object.fromEntries(
-  checkTypes.flatMap(({ groupDefaults }) =>
-    groupDefaults ? [[groupDefaults.field, groupDefaults.schema.prefault({})] as const] : [],
-  ),
-);
+const typeDefaults = checkTypes.flatMap(({ groupDefaults }) => groupDefaults ?? []);
 
 /**
  * Body of a request that writes a group of checks: settings for all its checks (check model 2.6). null, an empty list
  * or an absent field means that the check's own value applies.
  */
-const GroupFields = z.object({
-  name: z.string().min(1).max(255).describe('Name of the group'),
-  activated: z.boolean().default(true).describe('If false, none of its checks run'),
-  muted: z.boolean().default(false).describe('If true, no notifications are sent for any of its checks'),
-  tags: common.tags.describe('Added to the tags of its checks'),
-  locations: common.locations.describe(
-    'Together with privateLocations: locations of its checks, unless both lists are empty',
-  ),
-  privateLocations: common.privateLocations,
-  concurrency: z
-    .int()
-    .min(1)
-    .max(1000)
-    .default(3)
-    .describe('Number of checks that run in parallel when the group is triggered'),
-  runParallel: z.boolean().nullable().default(null),
-  activeHours: ActiveHours.schema
-    .nullable()
-    .default(null)
-    .describe('Hours in which its checks run; null: the hours of each check'),
-  runtimeId: common.runtimeId.describe('Default for checks that set none'),
-  environmentVariables: common.environmentVariables.describe(
-    'Merged with those of the check, which take precedence, and of the account, which do not',
-  ),
-  browserCheckDefaults: z.string().nullable().default(null).describe('Stored, without effect'),
-  useGlobalAlertSettings: z.boolean().nullable().default(null),
-  alertSettings: AlertSettings.schema.nullable().default(null),
-  alertChannelSubscriptions: common.alertChannelSubscriptions.describe(
-    'Applies to all checks of the group, if set',
-  ),
-  setupSnippetId: common.setupSnippetId.describe('Runs before the setup script of the check'),
-  tearDownSnippetId: common.tearDownSnippetId.describe('Runs after the teardown script of the check'),
-  localSetupScript: common.localSetupScript,
-  localTearDownScript: common.localTearDownScript,
-  doubleCheck: z
-    .boolean()
-    .nullable()
-    .default(null)
-    .meta({ deprecated: true, description: 'Deprecated: use retryStrategy' }),
-  retryStrategy: z
-    .union([RetryStrategy.schema, z.literal('FALLBACK')])
-    .nullable()
-    .default('FALLBACK')
-    .describe('"FALLBACK" and null: the settings of each check'),
+const GroupFields = lazySchema(() => {
+  const common = CommonFields.shape;
+  return z.object({
+    name: z.string().min(1).max(255).describe('Name of the group'),
+    activated: z.boolean().default(true).describe('If false, none of its checks run'),
+    muted: z.boolean().default(false).describe('If true, no notifications are sent for any of its checks'),
+    tags: common.tags.describe('Added to the tags of its checks'),
+    locations: common.locations.describe(
+      'Together with privateLocations: locations of its checks, unless both lists are empty',
+    ),
+    privateLocations: common.privateLocations,
+    concurrency: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(3)
+      .describe('Number of checks that run in parallel when the group is triggered'),
+    runParallel: z.boolean().nullable().default(null),
+    activeHours: ActiveHours.schema
+      .nullable()
+      .default(null)
+      .describe('Hours in which its checks run; null: the hours of each check'),
+    runtimeId: common.runtimeId.describe('Default for checks that set none'),
+    environmentVariables: common.environmentVariables.describe(
+      'Merged with those of the check, which take precedence, and of the account, which do not',
+    ),
+    browserCheckDefaults: z.string().nullable().default(null).describe('Stored, without effect'),
+    useGlobalAlertSettings: z.boolean().nullable().default(null),
+    alertSettings: AlertSettings.schema.nullable().default(null),
+    alertChannelSubscriptions: common.alertChannelSubscriptions.describe(
+      'Applies to all checks of the group, if set',
+    ),
+    setupSnippetId: common.setupSnippetId.describe('Runs before the setup script of the check'),
+    tearDownSnippetId: common.tearDownSnippetId.describe('Runs after the teardown script of the check'),
+    localSetupScript: common.localSetupScript,
+    localTearDownScript: common.localTearDownScript,
+    doubleCheck: z
+      .boolean()
+      .nullable()
+      .default(null)
+      .meta({ deprecated: true, description: 'Deprecated: use retryStrategy' }),
+    retryStrategy: z
+      .union([RetryStrategy.schema, z.literal('FALLBACK')])
+      .nullable()
+      .default('FALLBACK')
+      .describe('"FALLBACK" and null: the settings of each check'),
+  });
 });
 
-const AllGroupFields = GroupFields.extend(typeDefaults as Readonly<Record<never, never>>);
-
-export const CheckGroupInput = AllGroupFields.superRefine((group, context) => {
-  if (context.issues.length === 0) {
-    for (const { path, message } of activeHoursProblems(group.activeHours, ['activeHours'])) {
-      context.addIssue({ code: 'custom', path: [...path], message });
-    }
-  }
-  for (const { groupDefaults } of checkTypes) {
-    if (!groupDefaults?.problems) continue;
-    const { field } = groupDefaults;
-    const defaults = (group as unknown as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[field];
-    for (const { path, message } of defaults ? groupDefaults.problems(defaults) : []) {
-      context.addIssue({ code: 'custom', path: [field, ...path], message });
-    }
-  }
-}).meta({
-  id: 'CheckGroupInput',
-  description: 'A group of checks, in requests',
+const AllGroupFields = lazySchema(() => {
+  const ofTypes = Object.fromEntries(typeDefaults.map(({ field, schema }) => [field, schema.prefault({})]));
+  return GroupFields.schema.extend(ofTypes as Readonly<Record<never, never>>);
 });
+
+export const CheckGroupInput = lazySchema(() =>
+  AllGroupFields.schema
+    .superRefine((group, context) => {
+      if (context.issues.length === 0) {
+        for (const { path, message } of activeHoursProblems(group.activeHours, ['activeHours'])) {
+          context.addIssue({ code: 'custom', path: [...path], message });
+        }
+      }
+      for (const { groupDefaults } of checkTypes) {
+        if (!groupDefaults?.problems) continue;
+        const { field } = groupDefaults;
+        const defaults = (group as unknown as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[
+          field
+        ];
+        for (const { path, message } of defaults ? groupDefaults.problems(defaults) : []) {
+          context.addIssue({ code: 'custom', path: [field, ...path], message });
+        }
+      }
+    })
+    .meta({
+      id: 'CheckGroupInput',
+      description: 'A group of checks, in requests',
+    }),
+);
 
 /** A stored group: the common settings, and those of the check types. */
-export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unknown>;
+export type GroupDefinition = z.output<typeof GroupFields.schema> & Record<string, unknown>;
 
-export const CheckGroup = AllGroupFields.extend({
-  id: z.int(),
-  warnings: z
-    .array(Warning)
-    .describe('Settings without effect, and secrets that are not masked; empty if there are no problems'),
-  ...ManagedFields,
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime().nullable(),
-}).meta({ id: 'CheckGroup', description: 'A group of checks. Masked values are shown as ""' });
+export const CheckGroup = lazySchema(() =>
+  AllGroupFields.schema
+    .extend({
+      id: z.int(),
+      warnings: z
+        .array(Warning)
+        .describe('Settings without effect, and secrets that are not masked; empty if there are no problems'),
+      ...ManagedFields,
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+    })
+    .meta({ id: 'CheckGroup', description: 'A group of checks. Masked values are shown as ""' }),
+);
 
 /** Values of a group that API responses never show. */
 export const maskedInGroups: readonly MaskedValue[] = [
@@ -121,7 +131,7 @@ export const maskedInGroups: readonly MaskedValue[] = [
 ];
 
 /** Fields of a group that are merged, so that a partial body can change a single setting. */
-export const mergedInGroups: readonly string[] = ['alertSettings', ...Object.keys(typeDefaults)];
+export const mergedInGroups: readonly string[] = ['alertSettings', ...typeDefaults.map(({ field }) => field)];
 const ignoredFields = [
   'createdAt',
   'updatedAt',
@@ -150,7 +160,7 @@ const routes = defineRoutes('Check groups', 'account', {
         name: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
       }),
     ),
-    response: lazySchema(() => z.array(CheckGroup)),
+    response: lazySchema(() => z.array(CheckGroup.schema)),
   },
   createCheckGroup: {
     method: 'POST',
@@ -180,7 +190,7 @@ const routes = defineRoutes('Check groups', 'account', {
     // Loose, because the definition after merging is validated.
     body: z.looseObject({}),
     documentedBody: lazySchema(() =>
-      AllGroupFields.partial().meta({
+      AllGroupFields.schema.partial().meta({
         id: 'CheckGroupPatch',
         description: 'Any fields of CheckGroupInput; absent ones keep their value, fields of objects too',
       }),
@@ -200,7 +210,7 @@ const routes = defineRoutes('Check groups', 'account', {
     summary: 'Checks of a group with its settings applied, by groupOrder',
     params,
     query: z.object(Paging),
-    response: lazySchema(() => z.array(AnyCheck)),
+    response: lazySchema(() => z.array(AnyCheck.schema)),
     documentedResponse: lazySchema(() => z.array(DocumentedCheck.schema)),
   },
   getCheckOfGroup: {

@@ -1,27 +1,29 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { created, defineRoutes } from '../http/route.ts';
 
-const CheckPlan = z
-  .object({
-    version: z.int(),
-    reason: z
-      .string()
-      .describe(
-        'found: by the model; healed: the model replaced steps that no longer matched; restored: a user restored an older version',
-      ),
-    created_at: z.iso.datetime(),
-    checkResultId: z
-      .string()
-      .describe('Result of the run that created it; for a restored one, of the original'),
-    content: z
-      .record(z.string(), z.unknown())
-      .describe(
-        'The plan: prompt, model, and steps, each a tool and its input with names of variables in place of values',
-      ),
-  })
-  .meta({ id: 'CheckPlan' });
-export type CheckPlan = z.output<typeof CheckPlan>;
+const CheckPlan = lazySchema(() =>
+  z
+    .object({
+      version: z.int(),
+      reason: z
+        .string()
+        .describe(
+          'found: by the model; healed: the model replaced steps that no longer matched; restored: a user restored an older version',
+        ),
+      created_at: z.iso.datetime(),
+      checkResultId: z
+        .string()
+        .describe('Result of the run that created it; for a restored one, of the original'),
+      content: z
+        .record(z.string(), z.unknown())
+        .describe(
+          'The plan: prompt, model, and steps, each a tool and its input with names of variables in place of values',
+        ),
+    })
+    .meta({ id: 'CheckPlan' }),
+);
+export type CheckPlan = z.output<typeof CheckPlan.schema>;
 
 const planRoute = {
   path: '/v1/checks/{checkId}/plans',
@@ -33,7 +35,7 @@ export const checkPlanRoutes = defineRoutes('Checks', 'account', {
     ...planRoute,
     method: 'GET',
     summary: 'Versions of the steps that runs of an agentic check replay, newest first; runs use the newest',
-    response: lazySchema(() => z.array(CheckPlan)),
+    response: lazySchema(() => z.array(CheckPlan.schema)),
   },
   restoreCheckPlan: {
     ...planRoute,

@@ -6,7 +6,7 @@ import {
   pascalName,
 } from '@picket/checks/contract/definition/definition.ts';
 import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
-import { type LazySchema, lazySchema } from '@picket/lib/lazy-schema.ts';
+import { type LazySchema, lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
@@ -14,22 +14,24 @@ import { alsoIn, created, defineRoute, defineRoutes, type Route, successful } fr
 import { Warning } from '../http/warning.ts';
 import { CheckState } from './check-state.ts';
 
-const AlertChannels = z
-  .object({
-    email: z.array(z.object({ address: z.string() })),
-    webhook: z.array(
-      z.object({
-        url: z.string(),
-        name: z.string(),
-        method: z.string(),
-        headers: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
-        queryParameters: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
-      }),
-    ),
-    slack: z.array(z.object({ url: z.string() })),
-    sms: z.array(z.object({ number: z.string(), name: z.string() })),
-  })
-  .meta({ id: 'AlertChannels' });
+const AlertChannels = lazySchema(() =>
+  z
+    .object({
+      email: z.array(z.object({ address: z.string() })),
+      webhook: z.array(
+        z.object({
+          url: z.string(),
+          name: z.string(),
+          method: z.string(),
+          headers: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
+          queryParameters: z.array(z.object({ key: z.string(), value: z.string(), locked: z.boolean() })),
+        }),
+      ),
+      slack: z.array(z.object({ url: z.string() })),
+      sms: z.array(z.object({ number: z.string(), name: z.string() })),
+    })
+    .meta({ id: 'AlertChannels' }),
+);
 
 /** Fields that the service adds to a definition in responses. */
 const ServiceFields = {
@@ -38,14 +40,14 @@ const ServiceFields = {
   frequencyOffset: z.int().min(1),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
-  alertChannels: AlertChannels,
+  alertChannels: AlertChannels.schema,
   ...ManagedFields,
   warnings: z
     .array(Warning)
     .describe(
       'Problems: why the check cannot run, fields without effect, and secrets that are not masked; empty if there are no problems',
     ),
-  state: CheckState,
+  state: CheckState.schema,
   nextRunAt: z.iso
     .datetime()
     .nullable()
@@ -71,9 +73,11 @@ function checkView(type: CheckType) {
 const checkViews = new Map(checkTypes.map((type) => [type, checkView(type)]));
 
 /** A check of any type of this build, as lists show it. */
-export const AnyCheck = z
-  .object({ ...CommonFields.shape, ...ServiceFields, checkType: z.enum(checkTypeNames) })
-  .catchall(z.unknown());
+export const AnyCheck = lazySchema(() =>
+  z
+    .object({ ...CommonFields.shape, ...ServiceFields, checkType: z.enum(checkTypeNames) })
+    .catchall(z.unknown()),
+);
 
 /** The same for the OpenAPI document: a program can derive the fields from `checkType`. */
 export const DocumentedCheck = lazySchema(() => {
@@ -84,7 +88,7 @@ export const DocumentedCheck = lazySchema(() => {
         description: 'A check: the fields of the type that checkType names',
         discriminator: { propertyName: 'checkType' },
       })
-    : AnyCheck;
+    : AnyCheck.schema;
 });
 
 const params = z.object({ id: z.uuid() });
@@ -122,7 +126,7 @@ const ignoredFields = [
 ];
 
 /** Fields of any type: the definition schema of `checkType` validates them. */
-const AnyDefinition = z.looseObject({ checkType: z.enum(checkTypeNames) });
+const AnyDefinition = lazySchema(() => z.looseObject({ checkType: z.enum(checkTypeNames) }));
 const DocumentedDefinition = lazySchema(() => {
   const [first, ...others] = checkTypes.map((type) =>
     definitionSchema(type)
@@ -138,14 +142,16 @@ const DocumentedDefinition = lazySchema(() => {
         description: 'A check of any type: the fields of the type that checkType names',
         discriminator: { propertyName: 'checkType' },
       })
-    : AnyDefinition;
+    : AnyDefinition.schema;
 });
-const AnyPatch = z.looseObject({}).meta({
-  id: 'CheckPatch',
-  description:
-    'Any fields of the check; absent ones keep their value, fields of `request` and `alertSettings` too. A masked "" ' +
-    'keeps the stored value. checkType cannot change',
-});
+const AnyPatch = lazySchema(() =>
+  z.looseObject({}).meta({
+    id: 'CheckPatch',
+    description:
+      'Any fields of the check; absent ones keep their value, fields of `request` and `alertSettings` too. A masked "" ' +
+      'keeps the stored value. checkType cannot change',
+  }),
+);
 
 /** The operations on checks of any type. */
 const ofEveryType = defineRoutes('Checks', 'account', {
@@ -166,12 +172,12 @@ const ofEveryType = defineRoutes('Checks', 'account', {
           .enum(['passing', 'failing', 'degraded'])
           .optional()
           .describe('State of the check; failing includes not-judged'),
-        state: CheckState.optional(),
+        state: CheckState.schema.optional(),
         apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
         applyGroupSettings,
       }),
     ),
-    response: lazySchema(() => z.array(AnyCheck)),
+    response: lazySchema(() => z.array(AnyCheck.schema)),
     documentedResponse: lazySchema(() => z.array(DocumentedCheck.schema)),
   },
   createCheck: {

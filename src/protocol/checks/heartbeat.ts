@@ -1,69 +1,81 @@
 import { eventStates, jobSignals, longestRunMs, maxBodyBytes } from '@picket/checks/heartbeat/spec.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
 
-const DateTime = z.iso.datetime();
+const DateTime = lazySchema(() => z.iso.datetime());
 
-const HeartbeatEvent = z
-  .object({
-    id: z.string(),
-    state: z
-      .enum(eventStates)
-      .describe(
-        '`STARTED` and `LOGGED`: the job started, or left a message; they count as neither success nor failure',
-      ),
-    timestamp: DateTime,
-    source: z.string().nullable().describe('Method and origin of the ping; null if none came'),
-    userAgent: z.string().nullable(),
-    signal: z.enum(jobSignals).nullable().describe('Signal of the job; null if no ping came'),
-    runId: z.string().nullable().describe('`rid` of the ping'),
-    exitCode: z.int().nullable(),
-    durationMs: z
-      .number()
-      .nullable()
-      .describe('Duration of the run that the ping ended; null if no start of it is known'),
-    message: z.string().nullable().describe('`msg` of the ping'),
-    otherRuns: z.int().nullable().describe('For STARTED: how many other runs of the job were in progress'),
-    body: z
-      .string()
-      .nullable()
-      .describe('The first 10 kB of the ping’s body, without secrets; in lists with includeBodies only'),
-    isBodyCut: z.boolean(),
-  })
-  .meta({ id: 'HeartbeatEvent' });
+const HeartbeatEvent = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      state: z
+        .enum(eventStates)
+        .describe(
+          '`STARTED` and `LOGGED`: the job started, or left a message; they count as neither success nor failure',
+        ),
+      timestamp: DateTime.schema,
+      source: z.string().nullable().describe('Method and origin of the ping; null if none came'),
+      userAgent: z.string().nullable(),
+      signal: z.enum(jobSignals).nullable().describe('Signal of the job; null if no ping came'),
+      runId: z.string().nullable().describe('`rid` of the ping'),
+      exitCode: z.int().nullable(),
+      durationMs: z
+        .number()
+        .nullable()
+        .describe('Duration of the run that the ping ended; null if no start of it is known'),
+      message: z.string().nullable().describe('`msg` of the ping'),
+      otherRuns: z.int().nullable().describe('For STARTED: how many other runs of the job were in progress'),
+      body: z
+        .string()
+        .nullable()
+        .describe('The first 10 kB of the ping’s body, without secrets; in lists with includeBodies only'),
+      isBodyCut: z.boolean(),
+    })
+    .meta({ id: 'HeartbeatEvent' }),
+);
 
-export type HeartbeatEvent = z.output<typeof HeartbeatEvent>;
+export type HeartbeatEvent = z.output<typeof HeartbeatEvent.schema>;
 
-const Run = z
-  .object({
-    runId: z.string().nullable().describe('`rid` of its start; null if it gave none'),
-    startedAt: DateTime,
-    mustEndBy: DateTime.nullable().describe('null: no time limit, or it has failed for it already'),
-  })
-  .meta({ id: 'JobRun' });
+const Run = lazySchema(() =>
+  z
+    .object({
+      runId: z.string().nullable().describe('`rid` of its start; null if it gave none'),
+      startedAt: DateTime.schema,
+      mustEndBy: DateTime.schema.nullable().describe('null: no time limit, or it has failed for it already'),
+    })
+    .meta({ id: 'JobRun' }),
+);
 
-const Timer = z
-  .object({
-    lastAt: DateTime.nullable().describe('Last ping, or record of its absence; null before the first'),
-    expectedAt: DateTime.nullable().describe('null before the first ping'),
-    failsAt: DateTime.nullable().describe('If no ping arrives by then, the monitor fails'),
-    nextTimes: z.array(DateTime).describe('The next ten times of its schedule; empty with a period'),
-  })
-  .meta({ id: 'HeartbeatTimer' });
+const Timer = lazySchema(() =>
+  z
+    .object({
+      lastAt: DateTime.schema
+        .nullable()
+        .describe('Last ping, or record of its absence; null before the first'),
+      expectedAt: DateTime.schema.nullable().describe('null before the first ping'),
+      failsAt: DateTime.schema.nullable().describe('If no ping arrives by then, the monitor fails'),
+      nextTimes: z.array(DateTime.schema).describe('The next ten times of its schedule; empty with a period'),
+    })
+    .meta({ id: 'HeartbeatTimer' }),
+);
 
-const Stats = z.object({
-  successRatio: z.object({
-    previousPeriod: z.number().nullable().describe('Percent; null without events'),
-    currentPeriod: z.number().nullable().describe('Percent; null without events'),
+const Stats = lazySchema(() =>
+  z.object({
+    successRatio: z.object({
+      previousPeriod: z.number().nullable().describe('Percent; null without events'),
+      currentPeriod: z.number().nullable().describe('Percent; null without events'),
+    }),
+    totalEntitiesCurrentPeriod: z.int(),
   }),
-  totalEntitiesCurrentPeriod: z.int(),
-});
+);
 
-const HeartbeatStats = z
-  .object({ last24Hours: Stats, last7Days: Stats })
-  .meta({ id: 'HeartbeatStats', description: 'Share of events that are not missed pings' });
+const HeartbeatStats = lazySchema(() =>
+  z
+    .object({ last24Hours: Stats.schema, last7Days: Stats.schema })
+    .meta({ id: 'HeartbeatStats', description: 'Share of events that are not missed pings' }),
+);
 
 const heartbeatRoute = {
   method: 'GET',
@@ -135,14 +147,16 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', 'account', {
         includeBodies: QueryBoolean.default(false).describe('Show the bodies of pings'),
       }),
     ),
-    response: lazySchema(() => z.array(z.object({ events: z.array(HeartbeatEvent), stats: HeartbeatStats }))),
+    response: lazySchema(() =>
+      z.array(z.object({ events: z.array(HeartbeatEvent.schema), stats: HeartbeatStats.schema })),
+    ),
   },
   getHeartbeatEvent: {
     ...heartbeatRoute,
     path: '/v1/checks/heartbeats/{checkId}/events/{id}',
     summary: 'One event of a heartbeat monitor, and its statistics',
     params: z.object({ checkId: z.uuid(), id: z.uuid() }),
-    response: lazySchema(() => z.object({ event: HeartbeatEvent, stats: HeartbeatStats })),
+    response: lazySchema(() => z.object({ event: HeartbeatEvent.schema, stats: HeartbeatStats.schema })),
   },
   getHeartbeatAvailability: {
     ...heartbeatRoute,
@@ -162,7 +176,7 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', 'account', {
     path: '/v1/checks/heartbeats/{checkId}/runs',
     summary: 'Runs of the job that have started and not ended, oldest first',
     params: checkParams,
-    response: lazySchema(() => z.array(Run)),
+    response: lazySchema(() => z.array(Run.schema)),
   },
   getHeartbeatTimer: {
     ...heartbeatRoute,

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { defineResourceApi } from '../http/resource.ts';
@@ -16,53 +17,59 @@ const valueFrom = z
   .nullable();
 
 /** A variable of the account, for `{{KEY}}` templates and scripts of all its checks. */
-export const Variable = z
-  .object({
-    id: z.string().describe('Same value as `key`'),
-    key: z.string(),
-    value: z.string().describe('"" if the variable is locked, secret, or has `valueFrom`'),
-    valueFrom: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe('Name of the secret of the location that is the value; null for a value of its own'),
-    locked: z.boolean(),
-    secret: z.boolean(),
-    warnings: z
-      .array(Warning)
-      .describe('Warnings if it is locked or secret but not masked in results and logs; empty otherwise'),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime().nullable(),
-    ...ManagedFields,
-  })
-  .meta({ id: 'Variable' });
+export const Variable = lazySchema(() =>
+  z
+    .object({
+      id: z.string().describe('Same value as `key`'),
+      key: z.string(),
+      value: z.string().describe('"" if the variable is locked, secret, or has `valueFrom`'),
+      valueFrom: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Name of the secret of the location that is the value; null for a value of its own'),
+      locked: z.boolean(),
+      secret: z.boolean(),
+      warnings: z
+        .array(Warning)
+        .describe('Warnings if it is locked or secret but not masked in results and logs; empty otherwise'),
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+      ...ManagedFields,
+    })
+    .meta({ id: 'Variable' }),
+);
 
-export const VariableInput = z
-  .object({
-    key,
-    value: value.describe('"" with `valueFrom`'),
-    valueFrom: valueFrom
-      .default(null)
-      .describe(
-        'Name of a secret that agents declare (`SERVICE_SECRET_…`): in each run its value at the location is the value of the variable. The service never sees it, and agents mask it',
-      ),
-    locked: z.boolean().default(false).describe('The value is not shown'),
-    secret: z
-      .boolean()
-      .default(false)
-      .describe('The value is never returned again, and agents mask it in everything they send'),
-  })
-  .meta({ id: 'VariableInput' });
+export const VariableInput = lazySchema(() =>
+  z
+    .object({
+      key,
+      value: value.describe('"" with `valueFrom`'),
+      valueFrom: valueFrom
+        .default(null)
+        .describe(
+          'Name of a secret that agents declare (`SERVICE_SECRET_…`): in each run its value at the location is the value of the variable. The service never sees it, and agents mask it',
+        ),
+      locked: z.boolean().default(false).describe('The value is not shown'),
+      secret: z
+        .boolean()
+        .default(false)
+        .describe('The value is never returned again, and agents mask it in everything they send'),
+    })
+    .meta({ id: 'VariableInput' }),
+);
 
-export const VariablePatch = z
-  .object({
-    key: key.optional().describe('Immutable: omit it or repeat the current value'),
-    value: value.optional().describe('"" keeps a hidden value'),
-    valueFrom: valueFrom.optional().describe('null needs a `value`'),
-    locked: z.boolean().optional(),
-    secret: z.boolean().optional().describe('Once true, it stays true'),
-  })
-  .meta({ id: 'VariablePatch' });
+export const VariablePatch = lazySchema(() =>
+  z
+    .object({
+      key: key.optional().describe('Immutable: omit it or repeat the current value'),
+      value: value.optional().describe('"" keeps a hidden value'),
+      valueFrom: valueFrom.optional().describe('null needs a `value`'),
+      locked: z.boolean().optional(),
+      secret: z.boolean().optional().describe('Once true, it stays true'),
+    })
+    .meta({ id: 'VariablePatch' }),
+);
 
 export const variableApi = defineResourceApi({
   noun: 'variable',

@@ -1,6 +1,15 @@
+import { LazySchema, lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging } from './query.ts';
-import { created, defineRoute, noContent, type Route, successful } from './route.ts';
+import {
+  created,
+  defineRoute,
+  noContent,
+  type Route,
+  successful,
+  type WithSchemas,
+  withSchemas,
+} from './route.ts';
 
 /** The API of a plain account resource, for `defineResourceApi`. */
 interface ResourceDeclaration {
@@ -17,13 +26,13 @@ interface ResourceDeclaration {
   /** Whether the account chooses the key, so that it may be in use: creating a resource may respond with 409. */
   readonly isKeyChosen?: true;
   /** Schema in responses. */
-  readonly shown: z.ZodObject;
+  readonly shown: z.ZodObject | LazySchema<z.ZodObject>;
   /** Schema in requests. */
-  readonly input: z.ZodType;
+  readonly input: z.ZodType | LazySchema;
   /** Schema of a change; absent for resources that are created and deleted, never changed. */
-  readonly patch?: z.ZodType;
+  readonly patch?: z.ZodType | LazySchema;
   /** Schema of a change in the OpenAPI document, if `patch` is looser because the result of merging is validated. */
-  readonly documentedPatch?: z.ZodType;
+  readonly documentedPatch?: z.ZodType | LazySchema;
   /** Object fields that a change may contain in part. */
   readonly mergedFields?: readonly string[];
   /** Query parameters of its list in addition to paging. */
@@ -32,11 +41,12 @@ interface ResourceDeclaration {
   readonly deleteNote?: string;
 }
 
-export type ResourceApi<Declared extends ResourceDeclaration = ResourceDeclaration> = Declared & {
-  readonly plural: string;
-  readonly keyName: string;
-  readonly routes: ResourceRoutes;
-};
+export type ResourceApi<Declared extends ResourceDeclaration = ResourceDeclaration> =
+  WithSchemas<Declared> & {
+    readonly plural: string;
+    readonly keyName: string;
+    readonly routes: ResourceRoutes;
+  };
 
 interface ResourceRoutes {
   readonly list: Route;
@@ -66,7 +76,7 @@ export function defineResourceApi<const Declared extends ResourceDeclaration>(
       summary: `${capitalised(plural)} of the account, ${api.order}`,
       query: z.object({ ...Paging, ...api.filter }),
       success: successful,
-      response: z.array(shown),
+      response: lazySchema(() => z.array(shown instanceof LazySchema ? shown.schema : shown)),
     }),
     create: defineRoute({
       ...common,
@@ -109,7 +119,7 @@ export function defineResourceApi<const Declared extends ResourceDeclaration>(
       success: noContent,
     }),
   };
-  return { ...declared, plural, keyName, routes };
+  return withSchemas(declared, { plural, keyName, routes });
 }
 
 function capitalised(words: string): string {

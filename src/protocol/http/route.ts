@@ -1,4 +1,4 @@
-import { LazySchema } from '@picket/lib/lazy-schema.ts';
+import { LazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 
 /**
@@ -101,17 +101,21 @@ type LazyRoute = {
     : Route[Field];
 };
 
-type WithSchemas<R> = {
-  readonly [Field in keyof R]: R[Field] extends LazySchema<infer Schema> ? Schema : R[Field];
-};
+type Made<Value> = Value extends LazySchema<infer Schema> ? Schema : Value;
+
+/** A declaration with the schemas themselves. */
+export type WithSchemas<R> = { readonly [Field in keyof R]: Made<R[Field]> };
 
 /** Declares a route and keeps its literal types. */
 export function defineRoute<const R extends LazyRoute>(route: R): WithSchemas<R> {
   return withSchemas(route, {});
 }
 
-/** Returns a route with other fields, whose lazy schemas are still not made. */
-function withSchemas<R extends object>(route: R, others: object): WithSchemas<R> {
+/** Returns a declaration with other fields; its lazy schemas are made when they are read. */
+export function withSchemas<R extends object, Others extends object>(
+  route: R,
+  others: Others,
+): WithSchemas<R> & Others {
   const fields: PropertyDescriptorMap = {
     ...Object.getOwnPropertyDescriptors(route),
     ...Object.getOwnPropertyDescriptors(others),
@@ -120,7 +124,7 @@ function withSchemas<R extends object>(route: R, others: object): WithSchemas<R>
     if (value instanceof LazySchema)
       fields[name] = { get: () => value.schema, enumerable: true, configurable: true };
   }
-  return Object.defineProperties({}, fields) as WithSchemas<R>;
+  return Object.defineProperties({}, fields) as WithSchemas<R> & Others;
 }
 
 /** A route as declared in a table. */

@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { AgentIdentity } from '../agent/agent.ts';
 import { EpochMs, Paging } from '../http/query.ts';
@@ -25,31 +25,35 @@ const evidence = z.string().max(1000).describe('Findings of the agent about itse
 const affectedRuns = z.int().min(0).describe('Runs that ended as errors of the location for this reason');
 
 /** A period in which an agent found its location unhealthy. Reported again, with the same id, after a change. */
-export const ReportedLocationEvent = z
-  .object({
-    eventId: z.uuid(),
-    kind,
-    evidence,
-    affectedRuns,
-    startedAt: EpochMs.describe('Epoch milliseconds by the service’s clock'),
-    endedAt: EpochMs.nullable().describe('null while it lasts'),
-  })
-  .meta({ id: 'ReportedLocationEvent' });
-export type ReportedLocationEvent = z.output<typeof ReportedLocationEvent>;
+export const ReportedLocationEvent = lazySchema(() =>
+  z
+    .object({
+      eventId: z.uuid(),
+      kind,
+      evidence,
+      affectedRuns,
+      startedAt: EpochMs.describe('Epoch milliseconds by the service’s clock'),
+      endedAt: EpochMs.nullable().describe('null while it lasts'),
+    })
+    .meta({ id: 'ReportedLocationEvent' }),
+);
+export type ReportedLocationEvent = z.output<typeof ReportedLocationEvent.schema>;
 
 /** A location event as the API shows it. */
-export const LocationEvent = z
-  .object({
-    id: z.string(),
-    agentId: z.string(),
-    kind,
-    evidence,
-    affectedRuns,
-    startedAt: z.iso.datetime(),
-    endedAt: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'LocationEvent' });
-export type LocationEvent = z.output<typeof LocationEvent>;
+export const LocationEvent = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      agentId: z.string(),
+      kind,
+      evidence,
+      affectedRuns,
+      startedAt: z.iso.datetime(),
+      endedAt: z.iso.datetime().nullable(),
+    })
+    .meta({ id: 'LocationEvent' }),
+);
+export type LocationEvent = z.output<typeof LocationEvent.schema>;
 
 export const maxLocationEventsPerCall = 50;
 
@@ -61,7 +65,7 @@ export const locationEventRoutes = defineRoutes('Agent protocol', 'location', {
     body: lazySchema(() =>
       z.object({
         ...AgentIdentity,
-        events: z.array(ReportedLocationEvent).min(1).max(maxLocationEventsPerCall),
+        events: z.array(ReportedLocationEvent.schema).min(1).max(maxLocationEventsPerCall),
       }),
     ),
     response: z.object({ serverTime: z.number() }),
@@ -74,6 +78,6 @@ export const locationEventRoutes = defineRoutes('Agent protocol', 'location', {
     credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object(Paging),
-    response: lazySchema(() => z.array(LocationEvent)),
+    response: lazySchema(() => z.array(LocationEvent.schema)),
   },
 });

@@ -1,18 +1,20 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
 
 /** The queue of a private location, minute by minute: parallel arrays (spec.md "Private location metrics"). */
-export const PrivateLocationMetrics = z
-  .object({
-    timestamps: z.array(z.iso.datetime()),
-    queueSize: z.array(z.number()).describe('Runs that waited for an agent'),
-    oldestScheduledCheckRun: z
-      .array(z.number())
-      .describe('Longest waiting time of a run, in seconds; 0 if none waited'),
-  })
-  .meta({ id: 'PrivateLocationMetrics' });
+export const PrivateLocationMetrics = lazySchema(() =>
+  z
+    .object({
+      timestamps: z.array(z.iso.datetime()),
+      queueSize: z.array(z.number()).describe('Runs that waited for an agent'),
+      oldestScheduledCheckRun: z
+        .array(z.number())
+        .describe('Longest waiting time of a run, in seconds; 0 if none waited'),
+    })
+    .meta({ id: 'PrivateLocationMetrics' }),
+);
 
 export const locationMetricsRoutes = defineRoutes('Private locations', 'account', {
   getPrivateLocationMetrics: {

@@ -1,15 +1,17 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 
-export const Location = z.object({ region: z.string(), name: z.string() }).meta({ id: 'Location' });
+export const Location = lazySchema(() =>
+  z.object({ region: z.string(), name: z.string() }).meta({ id: 'Location' }),
+);
 
 export const locationRoutes = defineRoutes('Locations', 'account', {
   listLocations: {
     method: 'GET',
     path: '/v1/locations',
     summary: 'Data-center locations that a check can use',
-    response: lazySchema(() => z.array(Location)),
+    response: lazySchema(() => z.array(Location.schema)),
   },
 });
 

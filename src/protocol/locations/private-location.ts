@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { AgentBrowser } from '../agent/agent.ts';
 import { LocationAgentSettings } from '../agent/agent-settings.ts';
@@ -10,91 +10,97 @@ import { created, defineRoutes } from '../http/route.ts';
 const slugPattern =
   /^((?!((us(-gov)?|ap|ca|cn|eu|sa|af|me)-(central|(north|south)?(east|west)?)-\d+))[a-zA-Z0-9-]{1,30})$/;
 
-const LocationKey = z.object({
-  id: z.string(),
-  rawKey: z.string().describe('The full key only in the response that creates it, masked afterwards'),
-  maskedKey: z.string(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime().nullable(),
-  lastUsedAt: z.iso.datetime().nullable().describe('When an agent last used the key; null: never'),
-  agents: z.array(z.string()).describe('Ids of the agents that used the key in the last two minutes'),
-});
-export type LocationKey = z.output<typeof LocationKey>;
-
-/** A private location with its keys and its recently seen agents (spec.md "Private location"). */
-export const PrivateLocation = z
-  .object({
+const LocationKey = lazySchema(() =>
+  z.object({
     id: z.string(),
-    name: z.string(),
-    slugName: z.string(),
-    icon: z.string(),
-    ...ManagedFields,
+    rawKey: z.string().describe('The full key only in the response that creates it, masked afterwards'),
+    maskedKey: z.string(),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
-    keys: z.array(LocationKey),
-    proxyUrl: z.string().nullable(),
-    agentSettings: LocationAgentSettings.schema,
-    lastSeen: z.iso.datetime().nullable(),
-    noAgentSince: z.iso
-      .datetime()
-      .nullable()
-      .describe(
-        'Due time of the first slot missed because no agent is connected; null while an agent is connected',
-      ),
-    agentsOutdatedSince: z.iso
-      .datetime()
-      .nullable()
-      .describe(
-        'Since when agents have an older major version than the service; null: none has, or not for an hour yet',
-      ),
-    agentCount: z.int().describe('Agents that were seen in the last two minutes and did not sign off'),
-    health: z.object({
-      state: z
-        .enum(['healthy', 'unhealthy', 'no-agent', 'never-seen'])
+    lastUsedAt: z.iso.datetime().nullable().describe('When an agent last used the key; null: never'),
+    agents: z.array(z.string()).describe('Ids of the agents that used the key in the last two minutes'),
+  }),
+);
+export type LocationKey = z.output<typeof LocationKey.schema>;
+
+/** A private location with its keys and its recently seen agents (spec.md "Private location"). */
+export const PrivateLocation = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      slugName: z.string(),
+      icon: z.string(),
+      ...ManagedFields,
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+      keys: z.array(LocationKey.schema),
+      proxyUrl: z.string().nullable(),
+      agentSettings: LocationAgentSettings.schema,
+      lastSeen: z.iso.datetime().nullable(),
+      noAgentSince: z.iso
+        .datetime()
+        .nullable()
         .describe(
-          'no-agent: no agent is connected, or none has polled for 45 seconds; unhealthy: an agent reported a problem',
+          'Due time of the first slot missed because no agent is connected; null while an agent is connected',
         ),
-      since: z.iso.datetime().nullable(),
-      presentAgents: z.int().describe('Connected agents'),
-    }),
-    minAgentVersion: z.string().nullable(),
-    runningAgents: z.array(
-      z.object({
-        version: z.string(),
-        isOutdated: z.boolean(),
-        count: z.int(),
-        agents: z.array(
-          z.object({
-            id: z.string(),
-            lastSeenAt: z.iso.datetime(),
-            keyId: z.string().nullable().describe('Location key of the agent'),
-            backends: z
-              .record(z.string(), z.string())
-              .describe('Backends of check types on this agent, by type'),
-            unavailable: z
-              .record(z.string(), z.string())
-              .describe('Why check types are unavailable on this agent, by type'),
-            runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
-            browsers: z
-              .array(AgentBrowser.schema)
-              .describe('Browsers besides Chromium that its scripts and suites can open'),
-            droppedResults: z
-              .int()
-              .describe(
-                'Results that the agent dropped since its start, because its spool was full or they were too old',
-              ),
-          }),
+      agentsOutdatedSince: z.iso
+        .datetime()
+        .nullable()
+        .describe(
+          'Since when agents have an older major version than the service; null: none has, or not for an hour yet',
         ),
+      agentCount: z.int().describe('Agents that were seen in the last two minutes and did not sign off'),
+      health: z.object({
+        state: z
+          .enum(['healthy', 'unhealthy', 'no-agent', 'never-seen'])
+          .describe(
+            'no-agent: no agent is connected, or none has polled for 45 seconds; unhealthy: an agent reported a problem',
+          ),
+        since: z.iso.datetime().nullable(),
+        presentAgents: z.int().describe('Connected agents'),
       }),
-    ),
-  })
-  .meta({ id: 'PrivateLocation' });
-export type PrivateLocation = z.output<typeof PrivateLocation>;
+      minAgentVersion: z.string().nullable(),
+      runningAgents: z.array(
+        z.object({
+          version: z.string(),
+          isOutdated: z.boolean(),
+          count: z.int(),
+          agents: z.array(
+            z.object({
+              id: z.string(),
+              lastSeenAt: z.iso.datetime(),
+              keyId: z.string().nullable().describe('Location key of the agent'),
+              backends: z
+                .record(z.string(), z.string())
+                .describe('Backends of check types on this agent, by type'),
+              unavailable: z
+                .record(z.string(), z.string())
+                .describe('Why check types are unavailable on this agent, by type'),
+              runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
+              browsers: z
+                .array(AgentBrowser.schema)
+                .describe('Browsers besides Chromium that its scripts and suites can open'),
+              droppedResults: z
+                .int()
+                .describe(
+                  'Results that the agent dropped since its start, because its spool was full or they were too old',
+                ),
+            }),
+          ),
+        }),
+      ),
+    })
+    .meta({ id: 'PrivateLocation' }),
+);
+export type PrivateLocation = z.output<typeof PrivateLocation.schema>;
 
 /** A private location as the list shows it. */
-const ListedPrivateLocation = PrivateLocation.partial({ minAgentVersion: true, runningAgents: true }).meta({
-  id: 'ListedPrivateLocation',
-});
+const ListedPrivateLocation = lazySchema(() =>
+  PrivateLocation.schema.partial({ minAgentVersion: true, runningAgents: true }).meta({
+    id: 'ListedPrivateLocation',
+  }),
+);
 
 const name = z.string().min(1).max(255);
 const icon = z.string().min(1).max(64);
@@ -110,29 +116,33 @@ const proxyUrl = z
 const agentSettingsText =
   'Settings that the location asks of its agents, each within its own environment; agents older than this field ignore it';
 
-export const PrivateLocationInput = z
-  .object({
-    name,
-    slugName: z
-      .string()
-      .regex(slugPattern, 'must be 1 to 30 letters, digits or dashes, and not look like a region'),
-    icon: icon.default('location'),
-    proxyUrl: proxyUrl.default(null),
-    agentSettings: LocationAgentSettings.schema.prefault({}).describe(agentSettingsText),
-  })
-  .meta({ id: 'PrivateLocationInput' });
+export const PrivateLocationInput = lazySchema(() =>
+  z
+    .object({
+      name,
+      slugName: z
+        .string()
+        .regex(slugPattern, 'must be 1 to 30 letters, digits or dashes, and not look like a region'),
+      icon: icon.default('location'),
+      proxyUrl: proxyUrl.default(null),
+      agentSettings: LocationAgentSettings.schema.prefault({}).describe(agentSettingsText),
+    })
+    .meta({ id: 'PrivateLocationInput' }),
+);
 
-export const PrivateLocationPatch = z
-  .object({
-    name: name.optional(),
-    slugName: z.string().optional().describe('Immutable: omit it or repeat the current value'),
-    icon: icon.optional(),
-    proxyUrl: proxyUrl.optional(),
-    agentSettings: LocationAgentSettings.schema
-      .optional()
-      .describe(`${agentSettingsText}; replaced as a whole`),
-  })
-  .meta({ id: 'PrivateLocationPatch' });
+export const PrivateLocationPatch = lazySchema(() =>
+  z
+    .object({
+      name: name.optional(),
+      slugName: z.string().optional().describe('Immutable: omit it or repeat the current value'),
+      icon: icon.optional(),
+      proxyUrl: proxyUrl.optional(),
+      agentSettings: LocationAgentSettings.schema
+        .optional()
+        .describe(`${agentSettingsText}; replaced as a whole`),
+    })
+    .meta({ id: 'PrivateLocationPatch' }),
+);
 const params = z.object({ id: z.uuid() });
 
 export const privateLocationRoutes = defineRoutes('Private locations', 'account', {
@@ -147,7 +157,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
         ),
       }),
     ),
-    response: lazySchema(() => z.array(ListedPrivateLocation)),
+    response: lazySchema(() => z.array(ListedPrivateLocation.schema)),
   },
   createPrivateLocation: {
     method: 'POST',
@@ -187,7 +197,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
     summary: 'Create a key; at most two are active',
     params,
     success: created,
-    response: lazySchema(() => LocationKey.meta({ id: 'PrivateLocationKey' })),
+    response: lazySchema(() => LocationKey.schema.meta({ id: 'PrivateLocationKey' })),
   },
   deletePrivateLocationKey: {
     method: 'DELETE',

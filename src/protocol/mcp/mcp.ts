@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
 import { accepted, defineRoutes } from '../http/route.ts';
@@ -7,19 +7,21 @@ const jsonrpc = z.literal('2.0');
 const id = z.union([z.string().max(200), z.int()]);
 
 /** A JSON-RPC 2.0 message. The Model Context Protocol defines the content of each method. */
-const RpcMessage = z
-  .union([
-    z.object({
-      jsonrpc,
-      id: id.optional().describe('Absent in notifications'),
-      method: z.string().max(200),
-      params: z.looseObject({}).optional(),
-    }),
-    // Clients may send responses without a request; they are ignored.
-    z.object({ jsonrpc, id, result: z.looseObject({}) }),
-    z.object({ jsonrpc, id, error: z.looseObject({ code: z.int(), message: z.string().max(10_000) }) }),
-  ])
-  .meta({ id: 'RpcMessage' });
+const RpcMessage = lazySchema(() =>
+  z
+    .union([
+      z.object({
+        jsonrpc,
+        id: id.optional().describe('Absent in notifications'),
+        method: z.string().max(200),
+        params: z.looseObject({}).optional(),
+      }),
+      // Clients may send responses without a request; they are ignored.
+      z.object({ jsonrpc, id, result: z.looseObject({}) }),
+      z.object({ jsonrpc, id, error: z.looseObject({ code: z.int(), message: z.string().max(10_000) }) }),
+    ])
+    .meta({ id: 'RpcMessage' }),
+);
 
 /** The Model Context Protocol: operations of this API as tools of programs that use a language model. */
 export const mcpRoutes = defineRoutes('Model Context Protocol', 'account', {

@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
@@ -30,43 +30,47 @@ const fields = {
       'Pause in minutes after an incident of the rule ends. If checks still fail after the pause, the next incident opens. 0: no pause',
     ),
   components: z
-    .array(z.object({ componentId: z.uuid(), targetImpact: ComponentImpact }))
+    .array(z.object({ componentId: z.uuid(), targetImpact: ComponentImpact.schema }))
     .min(1)
     .max(100)
     .describe('Components of the page that its incidents affect, with their states'),
 };
 
-export const AutomationRuleInput = z
-  .object({
-    statusPageId: z.uuid().describe('A page created with `version: 3`; cannot be changed later'),
-    ...fields,
-  })
-  .meta({ id: 'AutomationRuleInput' });
-export type AutomationRuleInput = z.output<typeof AutomationRuleInput>;
+export const AutomationRuleInput = lazySchema(() =>
+  z
+    .object({
+      statusPageId: z.uuid().describe('A page created with `version: 3`; cannot be changed later'),
+      ...fields,
+    })
+    .meta({ id: 'AutomationRuleInput' }),
+);
+export type AutomationRuleInput = z.output<typeof AutomationRuleInput.schema>;
 export const AutomationRulePatch = patchOf({
   statusPageId: z.uuid().describe('The page of the rule'),
   ...fields,
 }).meta({ id: 'AutomationRulePatch' });
 
 /** Which failing checks open incidents on a status page. */
-export const AutomationRule = z
-  .object({
-    id: z.string(),
-    ...ManagedFields,
-    statusPageId: z.string(),
-    name: z.string(),
-    enabled: z.boolean(),
-    firstUpdate: z.string(),
-    lastUpdate: z.string(),
-    notifySubscribers: z.boolean(),
-    tags: z.array(z.string()),
-    coolDownWindowMinutes: z.int(),
-    components: z.array(z.object({ componentId: z.string(), targetImpact: ComponentImpact })),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'AutomationRule' });
-export type AutomationRule = z.output<typeof AutomationRule>;
+export const AutomationRule = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      ...ManagedFields,
+      statusPageId: z.string(),
+      name: z.string(),
+      enabled: z.boolean(),
+      firstUpdate: z.string(),
+      lastUpdate: z.string(),
+      notifySubscribers: z.boolean(),
+      tags: z.array(z.string()),
+      coolDownWindowMinutes: z.int(),
+      components: z.array(z.object({ componentId: z.string(), targetImpact: ComponentImpact.schema })),
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+    })
+    .meta({ id: 'AutomationRule' }),
+);
+export type AutomationRule = z.output<typeof AutomationRule.schema>;
 const base = '/v1/status-pages/automation-rules';
 const params = z.object({ automationRuleId: z.uuid() });
 
@@ -81,7 +85,7 @@ export const automationRuleRoutes = defineRoutes('Status pages', 'account', {
         statusPageId: z.uuid().optional().describe('Only rules of this page'),
       }),
     ),
-    response: lazySchema(() => cursorPage(AutomationRule)),
+    response: lazySchema(() => cursorPage(AutomationRule.schema)),
   },
   createAutomationRule: {
     method: 'POST',

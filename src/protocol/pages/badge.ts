@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId, QueryBoolean } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { OffsetDateTime } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
@@ -14,37 +15,41 @@ const updateFields = {
   description: z.string().min(1).max(10_000),
 };
 
-export const DashboardIncidentInput = z
-  .object({
-    ...fields,
-    dashboardId: z.string().min(1).max(64).describe('The dashboard that shows it'),
-    incidentUpdates: z.array(z.object(updateFields)).length(1),
-  })
-  .meta({ id: 'DashboardIncidentInput' });
+export const DashboardIncidentInput = lazySchema(() =>
+  z
+    .object({
+      ...fields,
+      dashboardId: z.string().min(1).max(64).describe('The dashboard that shows it'),
+      incidentUpdates: z.array(z.object(updateFields)).length(1),
+    })
+    .meta({ id: 'DashboardIncidentInput' }),
+);
 export const DashboardIncidentPatch = patchOf(fields).meta({ id: 'DashboardIncidentPatch' });
-const UpdateInput = z.object(updateFields).meta({ id: 'DashboardIncidentUpdateInput' });
+const UpdateInput = lazySchema(() => z.object(updateFields).meta({ id: 'DashboardIncidentUpdateInput' }));
 const UpdatePatch = patchOf(updateFields).meta({ id: 'DashboardIncidentUpdatePatch' });
 
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
-export const DashboardIncidentUpdate = z
-  .object({ id: z.string(), ...updateFields, ...stamps })
-  .meta({ id: 'DashboardIncidentUpdate' });
-export type DashboardIncidentUpdate = z.output<typeof DashboardIncidentUpdate>;
+export const DashboardIncidentUpdate = lazySchema(() =>
+  z.object({ id: z.string(), ...updateFields, ...stamps }).meta({ id: 'DashboardIncidentUpdate' }),
+);
+export type DashboardIncidentUpdate = z.output<typeof DashboardIncidentUpdate.schema>;
 
 /** An incident on a dashboard: the older kind, without services. */
-export const DashboardIncident = z
-  .object({
-    id: z.string(),
-    name: fields.name,
-    impact: fields.impact,
-    dashboardId: z.string(),
-    startedAt: z.iso.datetime(),
-    stoppedAt: z.iso.datetime().nullable(),
-    incidentUpdates: z.array(DashboardIncidentUpdate).describe('Newest first'),
-    ...stamps,
-  })
-  .meta({ id: 'DashboardIncident' });
-export type DashboardIncident = z.output<typeof DashboardIncident>;
+export const DashboardIncident = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      name: fields.name,
+      impact: fields.impact,
+      dashboardId: z.string(),
+      startedAt: z.iso.datetime(),
+      stoppedAt: z.iso.datetime().nullable(),
+      incidentUpdates: z.array(DashboardIncidentUpdate.schema).describe('Newest first'),
+      ...stamps,
+    })
+    .meta({ id: 'DashboardIncident' }),
+);
+export type DashboardIncident = z.output<typeof DashboardIncident.schema>;
 const params = z.object({ id: z.uuid() });
 const updateParams = z.object({ id: z.uuid(), updateId: z.uuid() });
 

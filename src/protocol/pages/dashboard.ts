@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging } from '../http/query.ts';
@@ -15,9 +15,9 @@ import {
 
 /** Appearance of a dashboard and selection of its checks (spec.md "Dashboard"). */
 const options = {
-  logo: WebUrl.nullable().describe('URL of an image').default(null),
-  favicon: WebUrl.nullable().describe('URL of an image').default(null),
-  link: WebUrl.nullable().describe('Opened when the logo is clicked').default(null),
+  logo: WebUrl.schema.nullable().describe('URL of an image').default(null),
+  favicon: WebUrl.schema.nullable().describe('URL of an image').default(null),
+  link: WebUrl.schema.nullable().describe('Opened when the logo is clicked').default(null),
   description: z.string().max(10_000).nullable().describe('Shown below the header').default(null),
   width: z.enum(['FULL', '960PX']).default('FULL'),
   refreshRate: z.literal([60, 300, 600]).describe('Seconds').default(60),
@@ -46,15 +46,18 @@ const options = {
 };
 
 /** The part of a dashboard that is stored unchanged. */
-export const DashboardOptions = z.object({
-  ...options,
-  header: z.string().max(1000).nullable().describe('Text at the top').default(null),
-});
-export type DashboardOptions = z.output<typeof DashboardOptions>;
+export const DashboardOptions = lazySchema(() =>
+  z.object({
+    ...options,
+    header: z.string().max(1000).nullable().describe('Text at the top').default(null),
+  }),
+);
+export type DashboardOptions = z.output<typeof DashboardOptions.schema>;
 
 const address = {
-  customUrl: PageUrl.describe('Subdomain; unique. Absent: the dashboardId is used'),
-  customDomain: CustomDomain.nullable()
+  customUrl: PageUrl.schema.describe('Subdomain; unique. Absent: the dashboardId is used'),
+  customDomain: CustomDomain.schema
+    .nullable()
     .describe(
       'A domain of your own; unique among the pages of all kinds and accounts. The page is available there once it is verified: see `customDomainState`',
     )
@@ -62,14 +65,16 @@ const address = {
   isPrivate: z.boolean().describe('Whether visitors need a key, which the service generates').default(false),
 };
 
-export const DashboardInput = z
-  .object({
-    ...options,
-    ...address,
-    customUrl: address.customUrl.optional(),
-    header: z.string().min(1).max(1000).describe('Text at the top'),
-  })
-  .meta({ id: 'DashboardInput' });
+export const DashboardInput = lazySchema(() =>
+  z
+    .object({
+      ...options,
+      ...address,
+      customUrl: address.customUrl.optional(),
+      header: z.string().min(1).max(1000).describe('Text at the top'),
+    })
+    .meta({ id: 'DashboardInput' }),
+);
 
 export const DashboardPatch = patchOf({
   ...options,
@@ -77,22 +82,24 @@ export const DashboardPatch = patchOf({
   header: z.string().max(1000).describe('Text at the top'),
 }).meta({ id: 'DashboardPatch' });
 
-export const Dashboard = z
-  .object({
-    id: z.int(),
-    dashboardId: z.string(),
-    ...ManagedFields,
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime().nullable(),
-    ...DashboardOptions.shape,
-    customUrl: z.string(),
-    customDomain: z.string().nullable(),
-    customDomainState: CustomDomainState.nullable(),
-    isPrivate: z.boolean(),
-    keys: z.array(PageKey),
-  })
-  .meta({ id: 'Dashboard' });
-export type Dashboard = z.output<typeof Dashboard>;
+export const Dashboard = lazySchema(() =>
+  z
+    .object({
+      id: z.int(),
+      dashboardId: z.string(),
+      ...ManagedFields,
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+      ...DashboardOptions.shape,
+      customUrl: z.string(),
+      customDomain: z.string().nullable(),
+      customDomainState: CustomDomainState.schema.nullable(),
+      isPrivate: z.boolean(),
+      keys: z.array(PageKey.schema),
+    })
+    .meta({ id: 'Dashboard' }),
+);
+export type Dashboard = z.output<typeof Dashboard.schema>;
 /** Reading dashboards may be expensive, so it has a limit of its own (check model 4.3). */
 const rateLimit = { requests: 10, windowSeconds: 20 };
 const params = z.object({
@@ -105,7 +112,7 @@ export const dashboardRoutes = defineRoutes('Dashboards', 'account', {
     path: '/v1/dashboards',
     summary: 'Dashboards of the account, newest first',
     query: z.object(Paging),
-    response: lazySchema(() => z.array(Dashboard)),
+    response: lazySchema(() => z.array(Dashboard.schema)),
   },
   createDashboard: {
     method: 'POST',

@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { OffsetDateTime } from '../http/query.ts';
@@ -21,15 +21,19 @@ const updateFields = {
     .describe('Whether to mail the subscribers; only for a new update')
     .default(false),
 };
-export const IncidentUpdateInput = z.object(updateFields).meta({ id: 'IncidentUpdateInput' });
-export type IncidentUpdateInput = z.output<typeof IncidentUpdateInput>;
-export const IncidentUpdatePatch = z
-  .object({
-    description: updateFields.description.optional(),
-    status: updateFields.status.optional(),
-    publicIncidentUpdateDate: updateFields.publicIncidentUpdateDate,
-  })
-  .meta({ id: 'IncidentUpdatePatch' });
+export const IncidentUpdateInput = lazySchema(() =>
+  z.object(updateFields).meta({ id: 'IncidentUpdateInput' }),
+);
+export type IncidentUpdateInput = z.output<typeof IncidentUpdateInput.schema>;
+export const IncidentUpdatePatch = lazySchema(() =>
+  z
+    .object({
+      description: updateFields.description.optional(),
+      status: updateFields.status.optional(),
+      publicIncidentUpdateDate: updateFields.publicIncidentUpdateDate,
+    })
+    .meta({ id: 'IncidentUpdatePatch' }),
+);
 
 const fields = {
   name: z.string().min(1).max(255),
@@ -40,65 +44,73 @@ const fields = {
     .describe('Affected services, for pages of cards')
     .default([]),
   components: z
-    .array(z.object({ componentId: z.uuid(), impact: ComponentImpact }))
+    .array(z.object({ componentId: z.uuid(), impact: ComponentImpact.schema }))
     .max(100)
     .describe('Affected components, for pages of components, with their states while the incident is open')
     .default([]),
 };
-export const IncidentInput = z
-  .object({ ...fields, incidentUpdates: z.array(IncidentUpdateInput).length(1) })
-  .superRefine(({ services, components }, context) => {
-    if (services.length + components.length > 0) return;
-    const message = 'or "components" must say what the incident is about';
-    context.addIssue({ code: 'custom', path: ['services'], message });
-  })
-  .meta({ id: 'IncidentInput' });
+export const IncidentInput = lazySchema(() =>
+  z
+    .object({ ...fields, incidentUpdates: z.array(IncidentUpdateInput.schema).length(1) })
+    .superRefine(({ services, components }, context) => {
+      if (services.length + components.length > 0) return;
+      const message = 'or "components" must say what the incident is about';
+      context.addIssue({ code: 'custom', path: ['services'], message });
+    })
+    .meta({ id: 'IncidentInput' }),
+);
 export const IncidentPatch = patchOf(fields).meta({ id: 'IncidentPatch' });
 
-export const IncidentUpdate = z
-  .object({
-    id: z.string(),
-    description: z.string(),
-    status: z.enum(incidentStatuses),
-    publicIncidentUpdateDate: z.iso.datetime(),
-    notifySubscribers: z.boolean(),
-    created_at: z.iso.datetime(),
-  })
-  .meta({ id: 'IncidentUpdate' });
-export type IncidentUpdate = z.output<typeof IncidentUpdate>;
+export const IncidentUpdate = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      description: z.string(),
+      status: z.enum(incidentStatuses),
+      publicIncidentUpdateDate: z.iso.datetime(),
+      notifySubscribers: z.boolean(),
+      created_at: z.iso.datetime(),
+    })
+    .meta({ id: 'IncidentUpdate' }),
+);
+export type IncidentUpdate = z.output<typeof IncidentUpdate.schema>;
 
-const IncidentComponent = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    statusPageId: z.string(),
-    impact: ComponentImpact,
-  })
-  .meta({ id: 'IncidentComponent' });
+const IncidentComponent = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      statusPageId: z.string(),
+      impact: ComponentImpact.schema,
+    })
+    .meta({ id: 'IncidentComponent' }),
+);
 
 /** An incident of services (check model 4.7), or of components of status pages. */
-export const Incident = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    severity: z.enum(incidentSeverities),
-    services: z.array(Service),
-    components: z.array(IncidentComponent),
-    automationRuleId: z
-      .string()
-      .nullable()
-      .describe('The rule that opened it; null if it was not opened by a rule'),
-    incidentUpdates: z.array(IncidentUpdate).describe('The newest 100, newest first'),
-    lastUpdateStatus: z.enum(incidentStatuses),
-    duration: z
-      .int()
-      .nullable()
-      .describe('Seconds from the first update to the one that resolved it; null while it is open'),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'Incident' });
-export type Incident = z.output<typeof Incident>;
+export const Incident = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      severity: z.enum(incidentSeverities),
+      services: z.array(Service.schema),
+      components: z.array(IncidentComponent.schema),
+      automationRuleId: z
+        .string()
+        .nullable()
+        .describe('The rule that opened it; null if it was not opened by a rule'),
+      incidentUpdates: z.array(IncidentUpdate.schema).describe('The newest 100, newest first'),
+      lastUpdateStatus: z.enum(incidentStatuses),
+      duration: z
+        .int()
+        .nullable()
+        .describe('Seconds from the first update to the one that resolved it; null while it is open'),
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+    })
+    .meta({ id: 'Incident' }),
+);
+export type Incident = z.output<typeof Incident.schema>;
 const base = '/v1/status-pages/incidents';
 const params = z.object({ incidentId: z.uuid() });
 const updateParams = z.object({ incidentId: z.uuid(), incidentUpdateId: z.uuid() });
@@ -109,7 +121,7 @@ export const incidentRoutes = defineRoutes('Incidents', 'account', {
     path: base,
     summary: 'Incidents of the account, newest first',
     query: lazySchema(() => z.object(CursorPaging)),
-    response: lazySchema(() => cursorPage(Incident)),
+    response: lazySchema(() => cursorPage(Incident.schema)),
   },
   createIncident: {
     method: 'POST',
@@ -155,7 +167,7 @@ export const incidentRoutes = defineRoutes('Incidents', 'account', {
     path: `${base}/{incidentId}/incident-updates`,
     summary: 'The newest 100 updates of an incident, newest first',
     params,
-    response: lazySchema(() => z.array(IncidentUpdate)),
+    response: lazySchema(() => z.array(IncidentUpdate.schema)),
   },
   createIncidentUpdate: {
     method: 'POST',

@@ -1,67 +1,80 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId, Paging, Timestamp } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
 import { MaintenanceInstant } from './maintenance-window.ts';
 
-export const MaintenanceStatus = z
-  .enum(['SCHEDULED', 'IN_PROGRESS', 'VERIFYING', 'COMPLETED', 'CANCELLED'])
-  .describe(
-    'VERIFYING: the work is done and under observation; CANCELLED: it will not take place, or was aborted',
-  );
-export type MaintenanceStatus = z.output<typeof MaintenanceStatus>;
+export const MaintenanceStatus = lazySchema(() =>
+  z
+    .enum(['SCHEDULED', 'IN_PROGRESS', 'VERIFYING', 'COMPLETED', 'CANCELLED'])
+    .describe(
+      'VERIFYING: the work is done and under observation; CANCELLED: it will not take place, or was aborted',
+    ),
+);
+export type MaintenanceStatus = z.output<typeof MaintenanceStatus.schema>;
 
 /** New dates of one occurrence. */
-const MaintenanceDates = z
-  .object({ startsAt: MaintenanceInstant.optional(), endsAt: MaintenanceInstant.optional() })
-  .refine(({ startsAt, endsAt }) => startsAt !== undefined || endsAt !== undefined, {
-    path: ['startsAt'],
-    message: 'or endsAt is required',
-  });
+const MaintenanceDates = lazySchema(() =>
+  z
+    .object({ startsAt: MaintenanceInstant.optional(), endsAt: MaintenanceInstant.optional() })
+    .refine(({ startsAt, endsAt }) => startsAt !== undefined || endsAt !== undefined, {
+      path: ['startsAt'],
+      message: 'or endsAt is required',
+    }),
+);
 
 /** An update about an occurrence, in requests. */
-export const MaintenanceUpdateInput = z
-  .object({
-    description: z.string().min(1).max(5000),
-    status: MaintenanceStatus.optional().describe('New status; absent: unchanged'),
-    notifySubscribers: z.boolean().default(false).describe('Mail the subscribers of the pages that show it'),
-    dateAdjustments: MaintenanceDates.optional().describe(
-      'New start and end, if the update moves the maintenance',
-    ),
-  })
-  .meta({ id: 'MaintenanceUpdateInput' });
+export const MaintenanceUpdateInput = lazySchema(() =>
+  z
+    .object({
+      description: z.string().min(1).max(5000),
+      status: MaintenanceStatus.schema.optional().describe('New status; absent: unchanged'),
+      notifySubscribers: z
+        .boolean()
+        .default(false)
+        .describe('Mail the subscribers of the pages that show it'),
+      dateAdjustments: MaintenanceDates.schema
+        .optional()
+        .describe('New start and end, if the update moves the maintenance'),
+    })
+    .meta({ id: 'MaintenanceUpdateInput' }),
+);
 
-export const MaintenanceUpdate = z
-  .object({
-    id: z.uuid(),
-    maintenanceWindowId: z.int(),
-    maintenanceId: z.int(),
-    status: MaintenanceStatus.describe('Status at the time of the update'),
-    description: z.string(),
-    notifySubscribers: z.boolean(),
-    created_at: z.iso.datetime(),
-    previousStatus: MaintenanceStatus,
-    previousStartsAt: z.iso.datetime(),
-    previousEndsAt: z.iso.datetime(),
-    dateAdjustments: z
-      .object({ startsAt: z.iso.datetime().optional(), endsAt: z.iso.datetime().optional() })
-      .nullable()
-      .describe('New start and end set by the update; null if unchanged'),
-  })
-  .meta({ id: 'MaintenanceUpdate' });
+export const MaintenanceUpdate = lazySchema(() =>
+  z
+    .object({
+      id: z.uuid(),
+      maintenanceWindowId: z.int(),
+      maintenanceId: z.int(),
+      status: MaintenanceStatus.schema.describe('Status at the time of the update'),
+      description: z.string(),
+      notifySubscribers: z.boolean(),
+      created_at: z.iso.datetime(),
+      previousStatus: MaintenanceStatus.schema,
+      previousStartsAt: z.iso.datetime(),
+      previousEndsAt: z.iso.datetime(),
+      dateAdjustments: z
+        .object({ startsAt: z.iso.datetime().optional(), endsAt: z.iso.datetime().optional() })
+        .nullable()
+        .describe('New start and end set by the update; null if unchanged'),
+    })
+    .meta({ id: 'MaintenanceUpdate' }),
+);
 
 /** One occurrence of a window. */
-export const Maintenance = z
-  .object({
-    id: z.int().describe('Number of the occurrence in the window, from 1'),
-    maintenanceWindowId: z.int(),
-    name: z.string(),
-    startsAt: z.iso.datetime(),
-    endsAt: z.iso.datetime(),
-    status: MaintenanceStatus,
-    updates: z.array(MaintenanceUpdate).describe('Newest first'),
-  })
-  .meta({ id: 'Maintenance' });
+export const Maintenance = lazySchema(() =>
+  z
+    .object({
+      id: z.int().describe('Number of the occurrence in the window, from 1'),
+      maintenanceWindowId: z.int(),
+      name: z.string(),
+      startsAt: z.iso.datetime(),
+      endsAt: z.iso.datetime(),
+      status: MaintenanceStatus.schema,
+      updates: z.array(MaintenanceUpdate.schema).describe('Newest first'),
+    })
+    .meta({ id: 'Maintenance' }),
+);
 const windowParams = z.object({ id: NumericId });
 const params = z.object({ id: NumericId, maintenanceId: NumericId });
 const updateParams = params.extend({ updateId: z.uuid() });
@@ -81,7 +94,7 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
         from: Timestamp.optional().describe('Only occurrences that end after this time; default: now'),
       }),
     ),
-    response: lazySchema(() => z.array(Maintenance)),
+    response: lazySchema(() => z.array(Maintenance.schema)),
   },
   getMaintenance: {
     method: 'GET',
@@ -96,7 +109,7 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
     otherErrors: [409],
     summary: 'Move one occurrence of a window; others keep their dates',
     params,
-    body: lazySchema(() => MaintenanceDates.meta({ id: 'MaintenanceDates' })),
+    body: lazySchema(() => MaintenanceDates.schema.meta({ id: 'MaintenanceDates' })),
     response: Maintenance,
   },
   deleteMaintenance: {
@@ -122,7 +135,7 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
     summary: 'Correct the text of an update',
     params: updateParams,
     body: lazySchema(() =>
-      MaintenanceUpdateInput.pick({ description: true }).meta({ id: 'MaintenanceUpdateText' }),
+      MaintenanceUpdateInput.schema.pick({ description: true }).meta({ id: 'MaintenanceUpdateText' }),
     ),
     response: MaintenanceUpdate,
   },

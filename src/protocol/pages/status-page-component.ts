@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
@@ -13,8 +13,8 @@ export const componentImpacts = [
   'PARTIAL_OUTAGE',
   'MAJOR_OUTAGE',
 ] as const;
-export const ComponentImpact = z.enum(componentImpacts);
-export type ComponentImpact = z.output<typeof ComponentImpact>;
+export const ComponentImpact = lazySchema(() => z.enum(componentImpacts));
+export type ComponentImpact = z.output<typeof ComponentImpact.schema>;
 
 const parentId = z
   .uuid()
@@ -39,61 +39,67 @@ const fields = {
     .describe('Sort position among its siblings; lower comes first'),
 };
 
-export const StatusPageComponentInput = z
-  .object({
-    statusPageId: z.uuid().describe('A page created with `version: 3`; cannot be changed later'),
-    parentId: parentId.default(null),
-    type: z
-      .enum(componentTypes)
-      .default('SERVICE')
-      .describe('SERVICE: has a state of its own; GROUP: contains other components'),
-    ...fields,
-    configuration: z
-      .object({
-        showHistoricalData: configuration.showHistoricalData.default(true),
-        expandedByDefault: configuration.expandedByDefault.default(false),
-      })
-      .prefault({}),
-  })
-  .meta({ id: 'StatusPageComponentInput' });
-export type StatusPageComponentInput = z.output<typeof StatusPageComponentInput>;
+export const StatusPageComponentInput = lazySchema(() =>
+  z
+    .object({
+      statusPageId: z.uuid().describe('A page created with `version: 3`; cannot be changed later'),
+      parentId: parentId.default(null),
+      type: z
+        .enum(componentTypes)
+        .default('SERVICE')
+        .describe('SERVICE: has a state of its own; GROUP: contains other components'),
+      ...fields,
+      configuration: z
+        .object({
+          showHistoricalData: configuration.showHistoricalData.default(true),
+          expandedByDefault: configuration.expandedByDefault.default(false),
+        })
+        .prefault({}),
+    })
+    .meta({ id: 'StatusPageComponentInput' }),
+);
+export type StatusPageComponentInput = z.output<typeof StatusPageComponentInput.schema>;
 
-export const StatusPageComponentPatch = z
-  .object({
-    statusPageId: z.uuid().optional().describe('Immutable: omit it or repeat the current value'),
-    parentId: parentId.optional(),
-    type: z.enum(componentTypes).optional().describe('Immutable: omit it or repeat the current value'),
-    name: fields.name.optional(),
-    description: fields.description.unwrap().optional(),
-    hidden: fields.hidden.unwrap().optional(),
-    displayOrder: fields.displayOrder.unwrap().optional(),
-    configuration: z.object(configuration).partial().optional(),
-  })
-  .meta({ id: 'StatusPageComponentPatch' });
+export const StatusPageComponentPatch = lazySchema(() =>
+  z
+    .object({
+      statusPageId: z.uuid().optional().describe('Immutable: omit it or repeat the current value'),
+      parentId: parentId.optional(),
+      type: z.enum(componentTypes).optional().describe('Immutable: omit it or repeat the current value'),
+      name: fields.name.optional(),
+      description: fields.description.unwrap().optional(),
+      hidden: fields.hidden.unwrap().optional(),
+      displayOrder: fields.displayOrder.unwrap().optional(),
+      configuration: z.object(configuration).partial().optional(),
+    })
+    .meta({ id: 'StatusPageComponentPatch' }),
+);
 
 /** A part of a status page without cards. */
-export const StatusPageComponent = z
-  .object({
-    id: z.string(),
-    ...ManagedFields,
-    statusPageId: z.string(),
-    parentId: z.string().nullable(),
-    type: z.enum(componentTypes),
-    name: z.string(),
-    description: z.string().nullable(),
-    hidden: z.boolean(),
-    displayOrder: z.int(),
-    configuration: z
-      .object({
-        showHistoricalData: z.boolean(),
-        expandedByDefault: z.boolean().optional().describe('For a GROUP'),
-      })
-      .meta({ id: 'StatusPageComponentConfiguration' }),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'StatusPageComponent' });
-export type StatusPageComponent = z.output<typeof StatusPageComponent>;
+export const StatusPageComponent = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      ...ManagedFields,
+      statusPageId: z.string(),
+      parentId: z.string().nullable(),
+      type: z.enum(componentTypes),
+      name: z.string(),
+      description: z.string().nullable(),
+      hidden: z.boolean(),
+      displayOrder: z.int(),
+      configuration: z
+        .object({
+          showHistoricalData: z.boolean(),
+          expandedByDefault: z.boolean().optional().describe('For a GROUP'),
+        })
+        .meta({ id: 'StatusPageComponentConfiguration' }),
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+    })
+    .meta({ id: 'StatusPageComponent' }),
+);
+export type StatusPageComponent = z.output<typeof StatusPageComponent.schema>;
 const base = '/v1/status-pages/components';
 const params = z.object({ componentId: z.uuid() });
 
@@ -108,7 +114,7 @@ export const statusPageComponentRoutes = defineRoutes('Status pages', 'account',
         statusPageId: z.uuid().optional().describe('Only components of this page'),
       }),
     ),
-    response: lazySchema(() => cursorPage(StatusPageComponent)),
+    response: lazySchema(() => cursorPage(StatusPageComponent.schema)),
   },
   createStatusPageComponent: {
     method: 'POST',

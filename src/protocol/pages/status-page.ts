@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
@@ -18,22 +18,24 @@ import { ThemeColors } from './theme-colors.ts';
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
 
 /** A service that status pages show and incidents affect (spec.md, cards of a status page). */
-export const Service = z
-  .object({ id: z.string(), name: z.string(), accountId: z.string(), ...stamps, ...ManagedFields })
-  .meta({ id: 'Service' });
-export type Service = z.output<typeof Service>;
+export const Service = lazySchema(() =>
+  z
+    .object({ id: z.string(), name: z.string(), accountId: z.string(), ...stamps, ...ManagedFields })
+    .meta({ id: 'Service' }),
+);
+export type Service = z.output<typeof Service.schema>;
 
 const options = {
   description: z.string().max(500).nullable().default(null),
-  themeColors: ThemeColors.nullable().default(null),
-  logo: WebUrl.nullable().default(null),
-  redirectTo: WebUrl.nullable().describe('Opened when the logo is clicked').default(null),
-  favicon: WebUrl.nullable().default(null),
+  themeColors: ThemeColors.schema.nullable().default(null),
+  logo: WebUrl.schema.nullable().default(null),
+  redirectTo: WebUrl.schema.nullable().describe('Opened when the logo is clicked').default(null),
+  favicon: WebUrl.schema.nullable().default(null),
   defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).default('AUTO'),
-  logoDark: WebUrl.nullable().describe('Replaces the logo in dark mode').default(null),
-  privacyPolicyLink: WebUrl.nullable().describe('In the footer').default(null),
-  termsOfServiceLink: WebUrl.nullable().describe('In the footer').default(null),
-  supportLink: WebUrl.nullable().describe('In the footer').default(null),
+  logoDark: WebUrl.schema.nullable().describe('Replaces the logo in dark mode').default(null),
+  privacyPolicyLink: WebUrl.schema.nullable().describe('In the footer').default(null),
+  termsOfServiceLink: WebUrl.schema.nullable().describe('In the footer').default(null),
+  supportLink: WebUrl.schema.nullable().describe('In the footer').default(null),
   footerText: z.string().max(1000).nullable().default(null),
   googleAnalyticsTag: z
     .string()
@@ -46,12 +48,14 @@ const options = {
 };
 
 /** The part of a status page that is stored unchanged. */
-export const StatusPageOptions = z.object(options);
-export type StatusPageOptions = z.output<typeof StatusPageOptions>;
+export const StatusPageOptions = lazySchema(() => z.object(options));
+export type StatusPageOptions = z.output<typeof StatusPageOptions.schema>;
 
-const Version = z
-  .union([z.literal(2), z.literal(3)])
-  .describe('2: a page of cards with services; 3: a page of components. Cannot be changed later');
+const Version = lazySchema(() =>
+  z
+    .union([z.literal(2), z.literal(3)])
+    .describe('2: a page of cards with services; 3: a page of components. Cannot be changed later'),
+);
 
 /** Error if components or rules name a page of cards. */
 export const pageOfCards = 'names a page of cards: it has to be one made with "version": 3';
@@ -61,10 +65,11 @@ export const noCards = 'must be left out or empty with version 3: such a page ha
 
 const fields = {
   ...options,
-  version: Version.default(2),
+  version: Version.schema.default(2),
   name: z.string().min(1).max(255),
-  url: PageUrl.describe('Subdomain; unique'),
-  customDomain: CustomDomain.nullable()
+  url: PageUrl.schema.describe('Subdomain; unique'),
+  customDomain: CustomDomain.schema
+    .nullable()
     .describe(
       'A domain of your own; unique among the pages of all kinds and accounts. The page is available there once it is verified: see `customDomainState`',
     )
@@ -90,33 +95,41 @@ const fields = {
     .describe('All cards of the page, in order: required with version 2, not allowed with version 3'),
 };
 /** The fields of a page, without the rules between them. */
-export const StatusPageFields = z.object(fields);
-export const StatusPageInput = StatusPageFields.superRefine(({ version, cards }, context) => {
-  const issue = (message: string) => context.addIssue({ code: 'custom', path: ['cards'], message });
-  if (version === 2 && cards === undefined) issue('is required');
-  if (version === 3 && (cards ?? []).length > 0) issue(noCards);
-}).meta({ id: 'StatusPageInput' });
+export const StatusPageFields = lazySchema(() => z.object(fields));
+export const StatusPageInput = lazySchema(() =>
+  StatusPageFields.schema
+    .superRefine(({ version, cards }, context) => {
+      const issue = (message: string) => context.addIssue({ code: 'custom', path: ['cards'], message });
+      if (version === 2 && cards === undefined) issue('is required');
+      if (version === 3 && (cards ?? []).length > 0) issue(noCards);
+    })
+    .meta({ id: 'StatusPageInput' }),
+);
 export const StatusPagePatch = patchOf(fields).meta({ id: 'StatusPagePatch' });
-export type CardInput = NonNullable<z.output<typeof StatusPageInput>['cards']>[number];
+export type CardInput = NonNullable<z.output<typeof StatusPageInput.schema>['cards']>[number];
 
-export const StatusPage = z
-  .object({
-    id: z.string(),
-    ...ManagedFields,
-    version: Version,
-    name: z.string(),
-    url: z.string(),
-    customDomain: z.string().nullable(),
-    customDomainState: CustomDomainState.nullable(),
-    ...StatusPageOptions.shape,
-    whiteLabel: z.boolean(),
-    isPrivate: z.boolean(),
-    keys: z.array(PageKey).describe('For a private page'),
-    cards: z.array(z.object({ id: z.string(), name: z.string(), services: z.array(Service), ...stamps })),
-    ...stamps,
-  })
-  .meta({ id: 'StatusPage' });
-export type StatusPage = z.output<typeof StatusPage>;
+export const StatusPage = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      ...ManagedFields,
+      version: Version.schema,
+      name: z.string(),
+      url: z.string(),
+      customDomain: z.string().nullable(),
+      customDomainState: CustomDomainState.schema.nullable(),
+      ...StatusPageOptions.shape,
+      whiteLabel: z.boolean(),
+      isPrivate: z.boolean(),
+      keys: z.array(PageKey.schema).describe('For a private page'),
+      cards: z.array(
+        z.object({ id: z.string(), name: z.string(), services: z.array(Service.schema), ...stamps }),
+      ),
+      ...stamps,
+    })
+    .meta({ id: 'StatusPage' }),
+);
+export type StatusPage = z.output<typeof StatusPage.schema>;
 const params = z.object({ statusPageId: z.uuid() });
 const serviceParams = z.object({ serviceId: z.uuid() });
 const serviceName = { name: z.string().min(1).max(255) };
@@ -127,7 +140,7 @@ export const statusPageRoutes = defineRoutes('Status pages', 'account', {
     path: '/v1/status-pages',
     summary: 'Status pages of the account, newest first',
     query: lazySchema(() => z.object(CursorPaging)),
-    response: lazySchema(() => cursorPage(StatusPage)),
+    response: lazySchema(() => cursorPage(StatusPage.schema)),
   },
   createStatusPage: {
     method: 'POST',
@@ -178,7 +191,7 @@ export const statusPageRoutes = defineRoutes('Status pages', 'account', {
         paginated: QueryBoolean.default(true).describe('false: return all of them at once'),
       }),
     ),
-    response: lazySchema(() => cursorPage(Service)),
+    response: lazySchema(() => cursorPage(Service.schema)),
   },
   createService: {
     method: 'POST',

@@ -1,35 +1,39 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { created, defineRoutes } from '../http/route.ts';
 
 /** A subscriber to the incidents of a status page. */
-export const Subscription = z
-  .object({
-    id: z.string(),
-    type: z.literal('EMAIL'),
-    address: z.string(),
-    status: z.enum(['PENDING', 'VERIFIED']),
-    statusPageId: z.string(),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'Subscription' });
-export type Subscription = z.output<typeof Subscription>;
+export const Subscription = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      type: z.literal('EMAIL'),
+      address: z.string(),
+      status: z.enum(['PENDING', 'VERIFIED']),
+      statusPageId: z.string(),
+      created_at: z.iso.datetime(),
+      updated_at: z.iso.datetime().nullable(),
+    })
+    .meta({ id: 'Subscription' }),
+);
+export type Subscription = z.output<typeof Subscription.schema>;
 
-const BulkInput = z
-  .object({
-    subscriptions: z
-      .array(
-        z.object({
-          type: z.literal('EMAIL'),
-          config: z.object({ address: z.email().max(254) }),
-        }),
-      )
-      .min(1)
-      .max(100),
-  })
-  .meta({ id: 'SubscriptionsInput' });
+const BulkInput = lazySchema(() =>
+  z
+    .object({
+      subscriptions: z
+        .array(
+          z.object({
+            type: z.literal('EMAIL'),
+            config: z.object({ address: z.email().max(254) }),
+          }),
+        )
+        .min(1)
+        .max(100),
+    })
+    .meta({ id: 'SubscriptionsInput' }),
+);
 const base = '/v1/status-pages/{statusPageId}/subscriptions';
 
 export const subscriptionRoutes = defineRoutes('Subscriptions', 'account', {
@@ -39,7 +43,7 @@ export const subscriptionRoutes = defineRoutes('Subscriptions', 'account', {
     summary: 'Subscriptions of a status page, newest first',
     params: z.object({ statusPageId: z.uuid() }),
     query: lazySchema(() => z.object(CursorPaging)),
-    response: lazySchema(() => cursorPage(Subscription)),
+    response: lazySchema(() => cursorPage(Subscription.schema)),
   },
   createSubscriptions: {
     method: 'POST',

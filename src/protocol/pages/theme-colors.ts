@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 
 /** Default colours of a page. */
@@ -46,6 +47,6 @@ function theme(colours: Readonly<Record<ColourName, string>>) {
 }
 
 /** Colours of a page; others keep their defaults. */
-export const ThemeColors = z
-  .object({ light: theme(plainColours.light), dark: theme(plainColours.dark) })
-  .meta({ id: 'ThemeColors' });
+export const ThemeColors = lazySchema(() =>
+  z.object({ light: theme(plainColours.light), dark: theme(plainColours.dark) }).meta({ id: 'ThemeColors' }),
+);

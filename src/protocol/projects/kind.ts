@@ -80,13 +80,13 @@ export function defineKind<const Type extends string, const Folder extends strin
   declared: { readonly type: Type; readonly folder: Folder; readonly routes: KindRoutes } & Partial<Written>,
 ): Kind<Type, Folder> {
   const { routes } = declared;
-  const schema = routes.create.body ?? z.object({});
+  const schema = () => routes.create.body ?? z.object({});
   const [, key = ''] = /\{(\w+)\}/.exec(routes.get.path) ?? [];
   return {
     key,
     isNumbered: typeof routes.get.params?.shape[key]?.safeParse('1').data === 'number',
-    schema: () => schema,
-    shown: () => ({ schema, keys: keysOf(schema) }),
+    schema,
+    shown: () => ({ schema: schema(), keys: keysOf(schema()) }),
     masked: () => [],
     confidential: () => [],
     references: [],

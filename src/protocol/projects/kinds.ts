@@ -78,8 +78,8 @@ const variable = resourceKind(variableApi, {
 
 const clientCertificate = resourceKind(clientCertificateApi, {
   shown: () => ({
-    schema: ClientCertificateInput.partial({ key: true }),
-    keys: keysOf(ClientCertificateInput),
+    schema: ClientCertificateInput.schema.partial({ key: true }),
+    keys: keysOf(ClientCertificateInput.schema),
   }),
   // Responses contain neither.
   confidential: ({ hasPassphrase }) => [['key'], ...(hasPassphrase === true ? [['passphrase']] : [])],

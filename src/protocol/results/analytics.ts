@@ -1,6 +1,6 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { checkTypeNames } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging, Timestamp } from '../http/query.ts';
 import { defineRoute } from '../http/route.ts';
@@ -30,7 +30,7 @@ export const quickRanges = [
   'lastWeek',
   'lastMonth',
 ] as const;
-export const QuickRange = z.enum(quickRanges).default('last24Hours');
+export const QuickRange = lazySchema(() => z.enum(quickRanges).default('last24Hours'));
 export type QuickRange = (typeof quickRanges)[number];
 
 /** A metric as requests name it. */
@@ -106,53 +106,57 @@ export function wordsIn(value: string | readonly string[]): string[] {
   return [...new Set(words.map((word) => word.trim()).filter((word) => word !== ''))];
 }
 
-const Row = z.record(z.string(), z.union([z.number(), z.string()]).nullable());
-const MetricView = z.object({
-  label: z.string(),
-  unit: z.enum(['ms', 'score', 'count', 'percentage']),
-  aggregation: z.enum(aggregations).optional().describe('Absent for the values of single results'),
-});
+const Row = lazySchema(() => z.record(z.string(), z.union([z.number(), z.string()]).nullable()));
+const MetricView = lazySchema(() =>
+  z.object({
+    label: z.string(),
+    unit: z.enum(['ms', 'score', 'count', 'percentage']),
+    aggregation: z.enum(aggregations).optional().describe('Absent for the values of single results'),
+  }),
+);
 
 /** Aggregated results of one check over a window of time (spec.md, "Analytics response"). */
-export const AnalyticsAnswer = z
-  .object({
-    checkId: z.string(),
-    name: z.string(),
-    checkType: z.enum(checkTypeNames),
-    activated: z.boolean(),
-    muted: z.boolean(),
-    frequency: z.number(),
-    from: z.iso.datetime(),
-    to: z.iso.datetime(),
-    tags: z.array(z.string()),
-    coverage: Coverage.describe('Coverage of the window, regardless of the filter'),
-    coverageByLocation: z.record(z.string(), Coverage).describe('Coverage by location'),
-    coverageIntervals: z
-      .array(
-        z.object({
-          timestamp: z.iso.datetime(),
-          coverage: Coverage,
-          coverageByLocation: z
-            .record(z.string(), Coverage)
-            .optional()
-            .describe('With groupBy=runLocation: coverage of the interval by location'),
-        }),
-      )
-      .optional()
-      .describe('With aggregationInterval: all intervals with due slots, including those without results'),
-    series: z
-      .array(z.looseObject({ data: z.array(Row) }))
-      .describe('One series for each group, with its key; a single series without groups'),
-    pagination: z.object({ page: z.number(), limit: z.number() }),
-    metadata: z.record(z.string(), MetricView),
-  })
-  .meta({ id: 'AnalyticsAnswer' });
-export type AnalyticsAnswer = z.output<typeof AnalyticsAnswer>;
+export const AnalyticsAnswer = lazySchema(() =>
+  z
+    .object({
+      checkId: z.string(),
+      name: z.string(),
+      checkType: z.enum(checkTypeNames),
+      activated: z.boolean(),
+      muted: z.boolean(),
+      frequency: z.number(),
+      from: z.iso.datetime(),
+      to: z.iso.datetime(),
+      tags: z.array(z.string()),
+      coverage: Coverage.schema.describe('Coverage of the window, regardless of the filter'),
+      coverageByLocation: z.record(z.string(), Coverage.schema).describe('Coverage by location'),
+      coverageIntervals: z
+        .array(
+          z.object({
+            timestamp: z.iso.datetime(),
+            coverage: Coverage.schema,
+            coverageByLocation: z
+              .record(z.string(), Coverage.schema)
+              .optional()
+              .describe('With groupBy=runLocation: coverage of the interval by location'),
+          }),
+        )
+        .optional()
+        .describe('With aggregationInterval: all intervals with due slots, including those without results'),
+      series: z
+        .array(z.looseObject({ data: z.array(Row.schema) }))
+        .describe('One series for each group, with its key; a single series without groups'),
+      pagination: z.object({ page: z.number(), limit: z.number() }),
+      metadata: z.record(z.string(), MetricView.schema),
+    })
+    .meta({ id: 'AnalyticsAnswer' }),
+);
+export type AnalyticsAnswer = z.output<typeof AnalyticsAnswer.schema>;
 
 const window = {
   from: Timestamp.optional().describe('Start of the window; overrides quickRange'),
   to: Timestamp.optional().describe('End of the window; overrides quickRange'),
-  quickRange: QuickRange,
+  quickRange: QuickRange.schema,
 };
 const analyticsRoute = {
   method: 'GET',
@@ -210,11 +214,13 @@ export function typedAnalyticsRoute(type: Pick<CheckType, 'analytics' | 'title'>
   });
 }
 
-const Overview = z
-  .object({ checkId: z.string(), name: z.string(), checkType: z.string(), coverage: Coverage })
-  .catchall(z.union([z.string(), z.number()]).nullable())
-  .describe('null: no data; absent: the type has no such metric')
-  .meta({ id: 'AnalyticsOverview' });
+const Overview = lazySchema(() =>
+  z
+    .object({ checkId: z.string(), name: z.string(), checkType: z.string(), coverage: Coverage.schema })
+    .catchall(z.union([z.string(), z.number()]).nullable())
+    .describe('null: no data; absent: the type has no such metric')
+    .meta({ id: 'AnalyticsOverview' }),
+);
 
 /** The operations for all types. */
 export const analyticsRoutes = {
@@ -253,9 +259,9 @@ export const analyticsRoutes = {
     ),
     body: lazySchema(() =>
       z
-        .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange })
+        .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange.schema })
         .meta({ id: 'AnalyticsOverviewInput' }),
     ),
-    response: lazySchema(() => z.array(Overview)),
+    response: lazySchema(() => z.array(Overview.schema)),
   }),
 };

@@ -1,5 +1,5 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 

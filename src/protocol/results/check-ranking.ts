@@ -1,5 +1,5 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CheckState } from '../checks/check-state.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
@@ -7,24 +7,26 @@ import { defineRoutes } from '../http/route.ts';
 
 const name = z.string().min(1).max(255).optional();
 
-const RankedCheck = z
-  .object({
-    checkId: z.string(),
-    name: z.string(),
-    checkType: z.enum(checkTypeNames),
-    availability: z
-      .number()
-      .nullable()
-      .describe('Percent of the measured runs that did not fail; null without any'),
-    p95: z
-      .number()
-      .nullable()
-      .describe(
-        '95th percentile of the response time in milliseconds; null without measurements, and for heartbeats',
-      ),
-  })
-  .meta({ id: 'RankedCheck' });
-export type RankedCheck = z.output<typeof RankedCheck>;
+const RankedCheck = lazySchema(() =>
+  z
+    .object({
+      checkId: z.string(),
+      name: z.string(),
+      checkType: z.enum(checkTypeNames),
+      availability: z
+        .number()
+        .nullable()
+        .describe('Percent of the measured runs that did not fail; null without any'),
+      p95: z
+        .number()
+        .nullable()
+        .describe(
+          '95th percentile of the response time in milliseconds; null without measurements, and for heartbeats',
+        ),
+    })
+    .meta({ id: 'RankedCheck' }),
+);
+export type RankedCheck = z.output<typeof RankedCheck.schema>;
 
 /** Checks in the order of a figure. */
 export const checkRankingRoutes = defineRoutes('Analytics', 'account', {
@@ -42,7 +44,7 @@ export const checkRankingRoutes = defineRoutes('Analytics', 'account', {
           'One group after another, by name, and in each the order of the figure; checks without a group are last',
         ),
         search: z.string().max(255).optional().describe('Part of the name or the URL, case-insensitive'),
-        state: CheckState.optional(),
+        state: CheckState.schema.optional(),
         checkType: z.enum(checkTypeNames).optional(),
         tag: name.describe('Only checks with this tag'),
         withoutTag: name.describe('Only checks without this tag'),
@@ -59,7 +61,7 @@ export const checkRankingRoutes = defineRoutes('Analytics', 'account', {
           .datetime()
           .describe('End of the 24 hours: figures are computed anew on request, at most once a minute'),
         total: z.int().describe('Number of matching checks'),
-        entries: z.array(RankedCheck),
+        entries: z.array(RankedCheck.schema),
       }),
     ),
   },

@@ -1,5 +1,5 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
@@ -20,30 +20,37 @@ export const reportRanges = [
 const milliseconds = z.number().nullable().describe('Milliseconds; null without measurements');
 
 /** Success rate and response times of a check in a window. */
-export const Aggregate = z
-  .object({
-    successRatio: z.number().nullable().describe('Percent of the runs that did not fail; null without runs'),
-    avg: milliseconds,
-    p95: milliseconds,
-    p99: milliseconds,
-    coverage: Coverage.describe(
-      'Coverage of the window: share of due slots that the other figures are based on',
-    ),
-  })
-  .meta({ id: 'Aggregate' });
-export type Aggregate = z.output<typeof Aggregate>;
+export const Aggregate = lazySchema(() =>
+  z
+    .object({
+      successRatio: z
+        .number()
+        .nullable()
+        .describe('Percent of the runs that did not fail; null without runs'),
+      avg: milliseconds,
+      p95: milliseconds,
+      p99: milliseconds,
+      coverage: Coverage.schema.describe(
+        'Coverage of the window: share of due slots that the other figures are based on',
+      ),
+    })
+    .meta({ id: 'Aggregate' }),
+);
+export type Aggregate = z.output<typeof Aggregate.schema>;
 
-export const CheckReport = z
-  .object({
-    name: z.string(),
-    checkId: z.string(),
-    checkType: z.enum(checkTypeNames),
-    deactivated: z.boolean(),
-    tags: z.array(z.string()),
-    aggregate: Aggregate,
-  })
-  .meta({ id: 'CheckReport' });
-export type CheckReport = z.output<typeof CheckReport>;
+export const CheckReport = lazySchema(() =>
+  z
+    .object({
+      name: z.string(),
+      checkId: z.string(),
+      checkType: z.enum(checkTypeNames),
+      deactivated: z.boolean(),
+      tags: z.array(z.string()),
+      aggregate: Aggregate.schema,
+    })
+    .meta({ id: 'CheckReport' }),
+);
+export type CheckReport = z.output<typeof CheckReport.schema>;
 
 const tag = z.string().min(1).max(255);
 
@@ -71,7 +78,7 @@ export const reportingRoutes = defineRoutes('Reporting', 'account', {
     ...reportRoute,
     path: '/v1/reporting',
     summary: 'Success ratio, coverage and response times of every check of the account in a window, by name',
-    response: lazySchema(() => z.array(CheckReport)),
+    response: lazySchema(() => z.array(CheckReport.schema)),
   },
   getReportAsCsv: {
     ...reportRoute,

@@ -1,33 +1,38 @@
 import { percentText, type Share, shareOf } from '@picket/lib/figures/share.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { pausedReason, type SlotCounts } from './slot.ts';
 
 /** Number of slots by outcome. */
-const Count = z.record(z.string(), z.int().min(1));
+const Count = lazySchema(() => z.record(z.string(), z.int().min(1)));
 
 /**
  * Share of due slots that were measured: the only definition, used with every availability. All counts but `due` add up
  * to `due`, in every window. Slots belong to the window of their due time.
  */
-export const Coverage = z
-  .object({
-    percent: z
-      .number()
-      .nullable()
-      .describe('Evaluated slots in percent of the due ones, not counting open ones; null if none were due'),
-    due: z.int().min(0).describe('Due slots: the sum of all following counts'),
-    evaluated: z.int().min(0).describe('Measured, with a verdict about the target'),
-    errors: z
-      .int()
-      .min(0)
-      .describe('Run, but with an error of the agent or location, so without a verdict about the target'),
-    missed: Count.describe('Never measured, by reason'),
-    maintenance: z.int().min(0).describe('Not measured because a maintenance window paused the check'),
-    cancelled: Count.describe('Cancelled before they were measured, by reason'),
-    open: z.int().min(0).describe('Queued or leased: not counted yet'),
-  })
-  .meta({ id: 'Coverage' });
-export type Coverage = z.output<typeof Coverage>;
+export const Coverage = lazySchema(() =>
+  z
+    .object({
+      percent: z
+        .number()
+        .nullable()
+        .describe(
+          'Evaluated slots in percent of the due ones, not counting open ones; null if none were due',
+        ),
+      due: z.int().min(0).describe('Due slots: the sum of all following counts'),
+      evaluated: z.int().min(0).describe('Measured, with a verdict about the target'),
+      errors: z
+        .int()
+        .min(0)
+        .describe('Run, but with an error of the agent or location, so without a verdict about the target'),
+      missed: Count.schema.describe('Never measured, by reason'),
+      maintenance: z.int().min(0).describe('Not measured because a maintenance window paused the check'),
+      cancelled: Count.schema.describe('Cancelled before they were measured, by reason'),
+      open: z.int().min(0).describe('Queued or leased: not counted yet'),
+    })
+    .meta({ id: 'Coverage' }),
+);
+export type Coverage = z.output<typeof Coverage.schema>;
 
 /** Outcome of a slot, as one word. */
 export type SlotOutcome = 'evaluated' | 'error' | 'open' | `missed:${string}` | `cancelled:${string}`;
@@ -105,10 +110,12 @@ export function slotCountsOf(coverage: Coverage): SlotCounts {
 }
 
 /** Whether a bar was measured: NONE is shown grey, never green. */
-export const Measurement = z
-  .enum(['FULL', 'PARTIAL', 'NONE'])
-  .describe('FULL: all slots were evaluated; PARTIAL: some were; NONE: no slot was evaluated');
-export type Measurement = z.output<typeof Measurement>;
+export const Measurement = lazySchema(() =>
+  z
+    .enum(['FULL', 'PARTIAL', 'NONE'])
+    .describe('FULL: all slots were evaluated; PARTIAL: some were; NONE: no slot was evaluated'),
+);
+export type Measurement = z.output<typeof Measurement.schema>;
 
 /** A bar of a page. */
 export interface DayCoverage {

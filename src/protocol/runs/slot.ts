@@ -1,4 +1,4 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Timestamp } from '../http/query.ts';
@@ -27,54 +27,63 @@ export type SlotReason = keyof typeof slotReasons;
 export const pausedReason = 'paused-by-maintenance' satisfies SlotReason;
 const reasonNames = Object.keys(slotReasons) as [SlotReason, ...SlotReason[]];
 
-const SlotState = z
-  .enum(slotStates)
-  .describe('FINAL: measured. MISSED, CANCELLED: never measured. QUEUED, LEASED: in progress');
+const SlotState = lazySchema(() =>
+  z
+    .enum(slotStates)
+    .describe('FINAL: measured. MISSED, CANCELLED: never measured. QUEUED, LEASED: in progress'),
+);
 
 /** One due time of a check at one location, and its outcome. */
-export const Slot = z
-  .object({
-    id: z.string(),
-    location: z.string().describe('The location of the slot'),
-    scheduledAt: z.iso.datetime().describe('Due time'),
-    slotCount: z
-      .int()
-      .min(1)
-      .describe(
-        'Number of consecutive slots in the record: more than 1 only for MISSED, from scheduledAt on',
-      ),
-    state: SlotState,
-    reason: z
-      .string()
-      .nullable()
-      .describe(`For MISSED and CANCELLED: ${reasonNames.join(', ')}`),
-    explanation: z.string().nullable().describe('Reason in words, with a remedy'),
-    endedAt: z.iso.datetime().nullable().describe('When the record became terminal; null while in progress'),
-    startDelayMs: z
-      .number()
-      .nullable()
-      .describe('For FINAL: time from the due time to the start of the probe'),
-    checkResultId: z.string().nullable().describe('For FINAL: the result'),
-    verdict: z
-      .enum(['PASSED', 'DEGRADED', 'FAILED', 'ERROR'])
-      .nullable()
-      .describe('For FINAL. ERROR: the monitoring failed, not the target'),
-    responseTime: z.number().nullable().describe('For FINAL, in milliseconds'),
-  })
-  .meta({ id: 'Slot' });
-export type Slot = z.output<typeof Slot>;
+export const Slot = lazySchema(() =>
+  z
+    .object({
+      id: z.string(),
+      location: z.string().describe('The location of the slot'),
+      scheduledAt: z.iso.datetime().describe('Due time'),
+      slotCount: z
+        .int()
+        .min(1)
+        .describe(
+          'Number of consecutive slots in the record: more than 1 only for MISSED, from scheduledAt on',
+        ),
+      state: SlotState.schema,
+      reason: z
+        .string()
+        .nullable()
+        .describe(`For MISSED and CANCELLED: ${reasonNames.join(', ')}`),
+      explanation: z.string().nullable().describe('Reason in words, with a remedy'),
+      endedAt: z.iso
+        .datetime()
+        .nullable()
+        .describe('When the record became terminal; null while in progress'),
+      startDelayMs: z
+        .number()
+        .nullable()
+        .describe('For FINAL: time from the due time to the start of the probe'),
+      checkResultId: z.string().nullable().describe('For FINAL: the result'),
+      verdict: z
+        .enum(['PASSED', 'DEGRADED', 'FAILED', 'ERROR'])
+        .nullable()
+        .describe('For FINAL. ERROR: the monitoring failed, not the target'),
+      responseTime: z.number().nullable().describe('For FINAL, in milliseconds'),
+    })
+    .meta({ id: 'Slot' }),
+);
+export type Slot = z.output<typeof Slot.schema>;
 
 /** Number of slots by outcome; all but `due` add up to `due`. */
-export const SlotCounts = z
-  .object({
-    due: z.int(),
-    final: z.int().describe('Measured'),
-    missed: z.record(z.string(), z.int()).describe('Never measured, by reason'),
-    cancelled: z.record(z.string(), z.int()).describe('Cancelled before they were measured, by reason'),
-    onTheirWay: z.int().describe('Queued or leased'),
-  })
-  .meta({ id: 'SlotCounts' });
-export type SlotCounts = z.output<typeof SlotCounts>;
+export const SlotCounts = lazySchema(() =>
+  z
+    .object({
+      due: z.int(),
+      final: z.int().describe('Measured'),
+      missed: z.record(z.string(), z.int()).describe('Never measured, by reason'),
+      cancelled: z.record(z.string(), z.int()).describe('Cancelled before they were measured, by reason'),
+      onTheirWay: z.int().describe('Queued or leased'),
+    })
+    .meta({ id: 'SlotCounts' }),
+);
+export type SlotCounts = z.output<typeof SlotCounts.schema>;
 
 const SlotWindow = {
   from: Timestamp.optional().describe('Slots due at or after it; default: 24 hours before `to`'),
@@ -103,7 +112,7 @@ export const slotRoutes = defineRoutes('Slots', 'account', {
         reason: z.enum(reasonNames).optional(),
       }),
     ),
-    response: lazySchema(() => cursorPage(Slot)),
+    response: lazySchema(() => cursorPage(Slot.schema)),
   },
   countCheckSlots: {
     method: 'GET',

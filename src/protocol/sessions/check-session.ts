@@ -1,9 +1,9 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { alsoIn, created, defineRoutes } from '../http/route.ts';
 
-const DateTime = z.iso.datetime();
+const DateTime = lazySchema(() => z.iso.datetime());
 const maxIds = 1000;
 
 /** Selection of checks to run (check model 4.8). */
@@ -28,15 +28,17 @@ export const checkSessionStatusNames = [
   'CANCELLED',
 ] as const;
 
-export const CheckSessionTrigger = z
-  .object({
-    target: z
-      .object(SessionTargetFields)
-      .nullish()
-      .describe('Without conditions: all checks that can be run'),
-    refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
-  })
-  .meta({ id: 'CheckSessionTrigger' });
+export const CheckSessionTrigger = lazySchema(() =>
+  z
+    .object({
+      target: z
+        .object(SessionTargetFields)
+        .nullish()
+        .describe('Without conditions: all checks that can be run'),
+      refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
+    })
+    .meta({ id: 'CheckSessionTrigger' }),
+);
 
 const SessionFields = {
   checkSessionId: z.string(),
@@ -45,49 +47,58 @@ const SessionFields = {
   checkType: z.enum(checkTypeNames),
   name: z.string(),
   status: z.enum(checkSessionStatusNames),
-  startedAt: DateTime,
-  stoppedAt: DateTime.nullable(),
+  startedAt: DateTime.schema,
+  stoppedAt: DateTime.schema.nullable(),
   timeElapsed: z.number().describe('Milliseconds'),
   runLocations: z.array(z.string()),
   runSource: z.string(),
 };
 
-const CheckSession = z
-  .object({
-    ...SessionFields,
-    results: z.array(
-      z.object({
-        checkResultId: z.string().nullable().describe('null if the run was cancelled or no agent leased it'),
-        checkResultLink: z.string().nullable(),
-        sequenceId: z.string(),
-        checkId: z.string(),
-        checkType: z.enum(checkTypeNames),
-        name: z.string(),
-        runLocation: z.string(),
-        resultType: z.enum(['FINAL', 'ATTEMPT']),
-        hasErrors: z.boolean(),
-        hasFailures: z.boolean(),
-        isDegraded: z.boolean().nullable(),
-        aborted: z
-          .boolean()
-          .describe('No agent can run it, none picked it up in time, or its agents were lost'),
-        message: z.string().nullable().describe('Reason of an aborted run, in words'),
-        isCancelled: z.boolean(),
-      }),
-    ),
-  })
-  .meta({ id: 'CheckSession' });
-export type CheckSession = z.output<typeof CheckSession>;
+const CheckSession = lazySchema(() =>
+  z
+    .object({
+      ...SessionFields,
+      results: z.array(
+        z.object({
+          checkResultId: z
+            .string()
+            .nullable()
+            .describe('null if the run was cancelled or no agent leased it'),
+          checkResultLink: z.string().nullable(),
+          sequenceId: z.string(),
+          checkId: z.string(),
+          checkType: z.enum(checkTypeNames),
+          name: z.string(),
+          runLocation: z.string(),
+          resultType: z.enum(['FINAL', 'ATTEMPT']),
+          hasErrors: z.boolean(),
+          hasFailures: z.boolean(),
+          isDegraded: z.boolean().nullable(),
+          aborted: z
+            .boolean()
+            .describe('No agent can run it, none picked it up in time, or its agents were lost'),
+          message: z.string().nullable().describe('Reason of an aborted run, in words'),
+          isCancelled: z.boolean(),
+        }),
+      ),
+    })
+    .meta({ id: 'CheckSession' }),
+);
+export type CheckSession = z.output<typeof CheckSession.schema>;
 
-export const CancelSession = z
-  .object({
-    sequenceId: z.array(z.uuid()).max(maxIds).optional().describe('Only the runs of these sequences'),
-  })
-  .nullish();
+export const CancelSession = lazySchema(() =>
+  z
+    .object({
+      sequenceId: z.array(z.uuid()).max(maxIds).optional().describe('Only the runs of these sequences'),
+    })
+    .nullish(),
+);
 
-export const CompletionQuery = z.object({
-  maxWaitSeconds: z.coerce.number().int().min(1).max(30).default(30),
-});
+export const CompletionQuery = lazySchema(() =>
+  z.object({
+    maxWaitSeconds: z.coerce.number().int().min(1).max(30).default(30),
+  }),
+);
 const params = z.object({ id: z.uuid() });
 
 const routes = defineRoutes('Check sessions', 'account', {

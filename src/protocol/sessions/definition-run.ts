@@ -1,7 +1,7 @@
 import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { definitionSchema, pascalName } from '@picket/checks/contract/definition/definition.ts';
 import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { ignoredInAssertions } from '../checks/check.ts';
 import { CheckGroupInput } from '../checks/check-group.ts';
@@ -12,48 +12,56 @@ const maxJobs = 500;
 const maxFiles = 1_000;
 
 /** A client's id for the runs it starts, so that it can follow them before they exist. */
-export const SuiteId = z
-  .string()
-  .regex(/^[0-9a-zA-Z-]{1,64}$/)
-  .transform((id) => id.toLowerCase())
-  .describe('An id of your own, preferably a UUID, under which results are published as they arrive');
+export const SuiteId = lazySchema(() =>
+  z
+    .string()
+    .regex(/^[0-9a-zA-Z-]{1,64}$/)
+    .transform((id) => id.toLowerCase())
+    .describe('An id of your own, preferably a UUID, under which results are published as they arrive'),
+);
 
 /** Where a client runs something. */
-export const RunLocation = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('PRIVATE'),
-    slugName: z.string().min(1).max(64).describe('slugName of a private location'),
-    id: z.string().max(64).nullish().describe('Id of the same location; slugName takes precedence'),
-  }),
-  z.object({
-    type: z.literal('PUBLIC'),
-    region: z.string().min(1).max(64).describe('A private location whose slugName is that of a region'),
-  }),
-]);
-export type RunLocation = z.output<typeof RunLocation>;
+export const RunLocation = lazySchema(() =>
+  z.discriminatedUnion('type', [
+    z.object({
+      type: z.literal('PRIVATE'),
+      slugName: z.string().min(1).max(64).describe('slugName of a private location'),
+      id: z.string().max(64).nullish().describe('Id of the same location; slugName takes precedence'),
+    }),
+    z.object({
+      type: z.literal('PUBLIC'),
+      region: z.string().min(1).max(64).describe('A private location whose slugName is that of a region'),
+    }),
+  ]),
+);
+export type RunLocation = z.output<typeof RunLocation.schema>;
 
 const label1000 = z.string().max(1000).nullish();
 
 /** The commit of the definitions that are run. */
-export const RepoInfo = z
-  .looseObject({
-    repoUrl: label1000,
-    commitId: label1000,
-    commitOwner: label1000,
-    commitMessage: z.string().max(10_000).nullish(),
-    branchName: label1000,
-    provider: label1000,
-  })
-  .nullish();
+export const RepoInfo = lazySchema(() =>
+  z
+    .looseObject({
+      repoUrl: label1000,
+      commitId: label1000,
+      commitOwner: label1000,
+      commitMessage: z.string().max(10_000).nullish(),
+      branchName: label1000,
+      provider: label1000,
+    })
+    .nullish(),
+);
 
 /** Fields of a definition to run, in addition to those of a check. */
-const JobFields = {
+const jobFields = () => ({
   logicalId: z
     .string()
     .min(1)
     .max(255)
     .describe('Any name of your own, which identifies the run in the response'),
-  group: CheckGroupInput.nullish().describe('Group settings that replace those of the group in groupId'),
+  group: CheckGroupInput.schema
+    .nullish()
+    .describe('Group settings that replace those of the group in groupId'),
   testRetryStrategy: RetryStrategy.schema
     .nullish()
     .describe('Retry strategy; null or absent: no retries, regardless of the definition'),
@@ -61,30 +69,30 @@ const JobFields = {
   filePath: z.string().max(1000).nullish().describe('Source file of the definition; results contain it'),
   sourceInfo: z
     .object({
-      checkRunSuiteId: SuiteId.nullish(),
+      checkRunSuiteId: SuiteId.schema.nullish(),
       checkRunId: z.string().max(64).nullish(),
       updateSnapshots: z.boolean().nullish(),
     })
     .nullish(),
-};
+});
 
-const Job = z.looseObject({ ...JobFields, checkType: z.enum(checkTypeNames) });
+const Job = lazySchema(() => z.looseObject({ ...jobFields(), checkType: z.enum(checkTypeNames) }));
 const DocumentedJob = lazySchema(() => {
   const [first, ...others] = checkTypes
     .filter(({ pings }) => pings === undefined)
     .map((type) =>
       definitionSchema(type)
-        .safeExtend({ ...JobFields, checkType: z.literal(type.name) })
+        .safeExtend({ ...jobFields(), checkType: z.literal(type.name) })
         .meta({
           id: `${pascalName(type)}Job`,
           description: `${type.title}, to run without storing it`,
         }),
     );
-  return first ? z.discriminatedUnion('checkType', [first, ...others]) : Job;
+  return first ? z.discriminatedUnion('checkType', [first, ...others]) : Job.schema;
 });
 
 const label = z.string().min(1).max(255);
-const RunFields = {
+const runFields = () => ({
   name: label.describe('Name of the test session'),
   project: z
     .object({
@@ -101,8 +109,8 @@ const RunFields = {
     .describe(
       'Files that definitions refer to by index in `dependencies`, `setupScriptDependencies` and `tearDownScriptDependencies`',
     ),
-  runLocation: RunLocation.describe('Location of all runs'),
-  repoInfo: RepoInfo.describe('Commit of the definitions; errors and lists show it'),
+  runLocation: RunLocation.schema.describe('Location of all runs'),
+  repoInfo: RepoInfo.schema.describe('Commit of the definitions; errors and lists show it'),
   environment: z.string().max(1000).nullish(),
   environmentVariables: z
     .array(EnvironmentVariable.schema)
@@ -112,10 +120,12 @@ const RunFields = {
   shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
   streamLogs: z.boolean().default(false).describe('Whether followers also receive the log of each run'),
   refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
-};
+});
 
-export const DefinitionRun = z.object({ ...RunFields, checkRunJobs: z.array(Job).min(1).max(maxJobs) });
-export type DefinitionRun = z.output<typeof DefinitionRun>;
+export const DefinitionRun = lazySchema(() =>
+  z.object({ ...runFields(), checkRunJobs: z.array(Job.schema).min(1).max(maxJobs) }),
+);
+export type DefinitionRun = z.output<typeof DefinitionRun.schema>;
 
 export const definitionRunRoutes = defineRoutes('Test sessions', 'account', {
   runDefinitions: {
@@ -126,7 +136,7 @@ export const definitionRunRoutes = defineRoutes('Test sessions', 'account', {
     body: DefinitionRun,
     documentedBody: lazySchema(() =>
       z
-        .object({ ...RunFields, checkRunJobs: z.array(DocumentedJob.schema).min(1).max(maxJobs) })
+        .object({ ...runFields(), checkRunJobs: z.array(DocumentedJob.schema).min(1).max(maxJobs) })
         .meta({ id: 'DefinitionRun' }),
     ),
     ignoredFields: [

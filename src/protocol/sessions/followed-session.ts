@@ -1,7 +1,7 @@
 import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { HttpLogEntry } from '@picket/checks/http/detail.ts';
 import { checkTypeNames } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { accepted, defineRoutes } from '../http/route.ts';
 import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
@@ -11,29 +11,31 @@ import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
  * their own, follow it over MQTT, and fetch the log and the data of each result.
  */
 
-const FollowedTrigger = z
-  .object({
-    name: z.string().min(1).max(255).default('Triggered Session'),
-    runLocation: RunLocation.describe('Location of all runs'),
-    checkRunSuiteId: SuiteId.nullish(),
-    targetTags: z
-      .array(z.array(z.string().min(1)).max(100))
-      .max(100)
-      .nullish()
-      .describe('Checks with all tags of any of these lists; a tag prefixed with "!" must be absent'),
-    checkId: z.union([z.uuid(), z.array(z.uuid()).max(1000)]).nullish(),
-    environmentVariables: z.array(EnvironmentVariable.schema).max(200).default([]),
-    testRetryStrategy: RetryStrategy.schema.nullish().describe('null or absent: no retries'),
-    repoInfo: RepoInfo,
-    environment: z.string().max(1000).nullish(),
-    shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
-    refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
-  })
-  .meta({ id: 'FollowedTrigger' });
-export type FollowedTrigger = z.output<typeof FollowedTrigger>;
-const ResultParams = z.object({ id: z.uuid(), resultId: z.uuid() });
+const FollowedTrigger = lazySchema(() =>
+  z
+    .object({
+      name: z.string().min(1).max(255).default('Triggered Session'),
+      runLocation: RunLocation.schema.describe('Location of all runs'),
+      checkRunSuiteId: SuiteId.schema.nullish(),
+      targetTags: z
+        .array(z.array(z.string().min(1)).max(100))
+        .max(100)
+        .nullish()
+        .describe('Checks with all tags of any of these lists; a tag prefixed with "!" must be absent'),
+      checkId: z.union([z.uuid(), z.array(z.uuid()).max(1000)]).nullish(),
+      environmentVariables: z.array(EnvironmentVariable.schema).max(200).default([]),
+      testRetryStrategy: RetryStrategy.schema.nullish().describe('null or absent: no retries'),
+      repoInfo: RepoInfo.schema,
+      environment: z.string().max(1000).nullish(),
+      shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
+      refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
+    })
+    .meta({ id: 'FollowedTrigger' }),
+);
+export type FollowedTrigger = z.output<typeof FollowedTrigger.schema>;
+const ResultParams = lazySchema(() => z.object({ id: z.uuid(), resultId: z.uuid() }));
 /** The region is part of the names in results; the key alone identifies the file. */
-const FileParams = z.object({ region: z.string().max(64), key: z.uuid() });
+const FileParams = lazySchema(() => z.object({ region: z.string().max(64), key: z.uuid() }));
 const links = z.array(z.string());
 
 export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {

@@ -1,9 +1,9 @@
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId } from '../http/query.ts';
 import { created, defineRoutes, successful } from '../http/route.ts';
 
-const DateTime = z.iso.datetime();
+const DateTime = lazySchema(() => z.iso.datetime());
 
 const TriggerFields = {
   id: z.int(),
@@ -11,13 +11,17 @@ const TriggerFields = {
   url: z
     .string()
     .describe('URL that runs the check synchronously on GET; "" for keys without permission to run checks'),
-  created_at: DateTime,
-  called_at: DateTime.nullable(),
-  updated_at: DateTime.nullable(),
+  created_at: DateTime.schema,
+  called_at: DateTime.schema.nullable(),
+  updated_at: DateTime.schema.nullable(),
 };
 
-const CheckTrigger = z.object({ ...TriggerFields, checkId: z.string() }).meta({ id: 'CheckTrigger' });
-const GroupTrigger = z.object({ ...TriggerFields, groupId: z.int() }).meta({ id: 'CheckGroupTrigger' });
+const CheckTrigger = lazySchema(() =>
+  z.object({ ...TriggerFields, checkId: z.string() }).meta({ id: 'CheckTrigger' }),
+);
+const GroupTrigger = lazySchema(() =>
+  z.object({ ...TriggerFields, groupId: z.int() }).meta({ id: 'CheckGroupTrigger' }),
+);
 const check = {
   path: '/v1/triggers/checks/{checkId}',
   params: z.object({ checkId: z.uuid() }),

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { fillMasked, maskDefinition } from '@picket/checks/contract/masking.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { withoutPassword } from '@picket/lib/text.ts';
 import { z } from 'zod';
 import { LeasedRun } from '../agent/agent.ts';

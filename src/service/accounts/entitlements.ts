@@ -3,7 +3,7 @@ import type { Entitlements } from '@picket/protocol/accounts/account.ts';
 import { maxArtifactBytes } from '@picket/protocol/results/artifact.ts';
 import type { z } from 'zod';
 
-type Shown = z.input<typeof Entitlements>;
+type Shown = z.input<typeof Entitlements.schema>;
 type Entitlement = Shown['entitlements'][number];
 
 export const planDisplayName = 'Self-hosted';

@@ -9,7 +9,7 @@ import { asSettings } from '../alerts/policy.ts';
 import { entitlementsOf, maxShownLocations, planDisplayName } from './entitlements.ts';
 
 /** Retention periods in days. */
-export type RetentionDays = z.output<typeof Usage>['retentionDays'];
+export type RetentionDays = z.output<typeof Usage.schema>['retentionDays'];
 
 /** Retention periods set by the configuration. */
 export function configuredRetention(

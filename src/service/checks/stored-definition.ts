@@ -1,6 +1,6 @@
 import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
 import { checkTypes } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';

@@ -114,7 +114,7 @@ export async function checkListView(
   const standing = await standingOf(store, checks, clock.wallMs());
   return checks.flatMap((check) => {
     const view = checkView(check, publicUrl, channels(check), warnings(check), standing(check));
-    const encoded = z.safeEncode(AnyCheck, view);
+    const encoded = z.safeEncode(AnyCheck.schema, view);
     if (encoded.success) return [view];
     logger.error(
       { checkId: check.id, reason: describeIssues(encoded.error.issues) },

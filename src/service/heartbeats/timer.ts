@@ -2,7 +2,7 @@ import { Schedule } from '@picket/checks/contract/definition/schedule.ts';
 import type { PingState } from '@picket/checks/heartbeat/spec.ts';
 import { type CalendarRule, nextTimes } from '@picket/lib/calendar/calendar.ts';
 import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 import type { HeartbeatRow } from './tables.ts';
 

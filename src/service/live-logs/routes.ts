@@ -1,5 +1,5 @@
 import { findCheckType } from '@picket/checks/index.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
 import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';

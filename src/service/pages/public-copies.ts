@@ -48,7 +48,7 @@ export class PublicCopies {
 
   /** @param keyHashes for a private page. */
   async keep(address: string, data: StatusPageData, keyHashes?: readonly string[]): Promise<void> {
-    await this.#write(keyOf(address), { ...StatusPageData.encode(data), keyHashes });
+    await this.#write(keyOf(address), { ...StatusPageData.schema.encode(data), keyHashes });
   }
 
   async forget(address: string): Promise<void> {

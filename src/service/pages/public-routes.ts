@@ -70,7 +70,7 @@ export function publicPageHandlers(
           const data = await askedInPublic(dashboard.account_id, () =>
             dashboardData(store.readers, analytics, request),
           );
-          const encoded = z.encode(DashboardData, data);
+          const encoded = z.encode(DashboardData.schema, data);
           return {
             text: JSON.stringify(encoded),
             etag: withoutTime(encoded),

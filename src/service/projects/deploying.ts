@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@picket/lib/clock.ts';
 import { AppError, isStoreFailure, toError } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { askedBy } from '@picket/lib/turns/asker.ts';
 import { requestOfJob } from '@picket/platform/feature/exchange.ts';
 import type { HandlersOn } from '@picket/platform/feature/parts.ts';
@@ -36,11 +37,13 @@ export interface DeploymentCounter {
 
 const storedRequest = storedJson(
   'deployments.request',
-  z.object({
-    input: DeploymentInput.optional(),
-    preserve: z.boolean().optional(),
-    schedule: z.boolean().optional(),
-  }),
+  lazySchema(() =>
+    z.object({
+      input: DeploymentInput.schema.optional(),
+      preserve: z.boolean().optional(),
+      schedule: z.boolean().optional(),
+    }),
+  ),
 );
 const storedCaller = storedValue<{ readonly caller?: AccountCaller; readonly address?: string }>(
   'deployments.caller',

@@ -67,7 +67,7 @@ export async function sendEvents(
         logger.debug({ deploymentId: state.id, err: toError(thrown) }, 'failed to read a deployment'),
       );
     }
-    if (state.endedAt !== null) send('complete', z.encode(Deployment, state));
+    if (state.endedAt !== null) send('complete', z.encode(Deployment.schema, state));
   } catch (thrown) {
     logger.info(
       { deploymentId: state.id, reason: toError(thrown).message },

@@ -138,7 +138,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
         ? { ...projectOf(stored), name, repoUrl }
         : { id: randomUUID(), logicalId, name, repoUrl, createdAt: iso(clock.wallMs()), updatedAt: null };
       const answer = { project, diff };
-      await reply.code(200).send(z.encode(DeploymentResult, answer));
+      await reply.code(200).send(z.encode(DeploymentResult.schema, answer));
       return answer;
     },
     async listDeployments({ caller: { accountId }, params: { logicalId }, query }) {

@@ -52,7 +52,10 @@ export const variables = defineResource(
  *
  * @throws AppError VALIDATION_FAILED, naming each field that cannot change this way.
  */
-function merge(stored: VariableRow, change: z.output<typeof VariablePatch>): z.output<typeof VariableInput> {
+function merge(
+  stored: VariableRow,
+  change: z.output<typeof VariablePatch.schema>,
+): z.output<typeof VariableInput.schema> {
   const problems: { key: string; message: string }[] = [];
   if (change.key !== undefined && change.key !== stored.key) {
     problems.push({ key: 'key', message: `cannot change: it is "${stored.key}"` });

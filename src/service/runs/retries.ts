@@ -1,6 +1,6 @@
 import { RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 
 /** Retry strategy of a test session as any build stored it; null means no retries, as does an unreadable value. */

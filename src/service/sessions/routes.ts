@@ -32,7 +32,7 @@ import type { CheckSessionRow } from './stored/tables.ts';
 import type { ResultVerdict, TestSession as StoredTestSession } from './stored/test-session-store.ts';
 
 const groupIds = storedValue<readonly string[]>('test_results.error_group_ids', []);
-const metadataOf = storedValue<z.output<typeof Metadata>>('test_sessions.metadata', {});
+const metadataOf = storedValue<z.output<typeof Metadata.schema>>('test_sessions.metadata', {});
 
 /** Routes of check sessions and test sessions. */
 export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {

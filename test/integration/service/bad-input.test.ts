@@ -263,11 +263,11 @@ describe('wrong fields of the agent protocol', () => {
 
 describe('wrong fields of private locations', () => {
   it('are refused with 400 and named', async () => {
-    const created = await sendAll(wrongValuesFor(PrivateLocationInput), ({ path, value }) =>
+    const created = await sendAll(wrongValuesFor(PrivateLocationInput.schema), ({ path, value }) =>
       harness.call('POST', '/v1/private-locations', withValue({ name: 'x', slugName: 'x' }, path, value)),
     );
     expect(created).toEqual([]);
-    const changed = await sendAll(wrongValuesFor(PrivateLocationPatch), ({ path, value }) =>
+    const changed = await sendAll(wrongValuesFor(PrivateLocationPatch.schema), ({ path, value }) =>
       harness.call('PUT', `/v1/private-locations/${location.id}`, withValue({}, path, value)),
     );
     expect(changed).toEqual([]);
@@ -292,7 +292,7 @@ const oneHour = {
 
 it('names wrong fields of check groups', async () => {
   const valid = { name: 'x' };
-  const wrong = wrongValuesFor(CheckGroupInput);
+  const wrong = wrongValuesFor(CheckGroupInput.schema);
   expect(wrong.length).toBeGreaterThan(10);
   const created = await sendAll(wrong, ({ path, value }) =>
     harness.call('POST', '/v1/check-groups', withValue(valid, path, value)),
@@ -360,12 +360,12 @@ it.each<[string[], object]>([
 
 describe('wrong fields of sessions and error groups', () => {
   it.each<[string, string, z.ZodType, object]>([
-    ['POST', 'check-sessions/trigger', CheckSessionTrigger, {}],
-    ['POST', 'test-sessions/trigger', TestSessionTrigger, { name: 'x', runLocation: 'lab' }],
-    ['POST', `check-sessions/${randomUUID()}/cancel`, CancelSession, {}],
-    ['PATCH', `error-groups/${randomUUID()}`, ErrorGroupPatch, { archiveForEver: true }],
-    ['PATCH', `test-session-error-groups/${randomUUID()}`, ErrorGroupPatch, { archiveForEver: true }],
-    ['POST', `root-cause-analyses/error-groups/${randomUUID()}`, AnalysisRequest, {}],
+    ['POST', 'check-sessions/trigger', CheckSessionTrigger.schema, {}],
+    ['POST', 'test-sessions/trigger', TestSessionTrigger.schema, { name: 'x', runLocation: 'lab' }],
+    ['POST', `check-sessions/${randomUUID()}/cancel`, CancelSession.schema, {}],
+    ['PATCH', `error-groups/${randomUUID()}`, ErrorGroupPatch.schema, { archiveForEver: true }],
+    ['PATCH', `test-session-error-groups/${randomUUID()}`, ErrorGroupPatch.schema, { archiveForEver: true }],
+    ['POST', `root-cause-analyses/error-groups/${randomUUID()}`, AnalysisRequest.schema, {}],
   ])('%s %s: are refused with 400 and named', async (method, path, schema, valid) => {
     const wrong = wrongValuesFor(schema);
     expect(wrong.length).toBeGreaterThan(3);

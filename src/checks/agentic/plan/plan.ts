@@ -1,17 +1,20 @@
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import { PlanStep } from './step.ts';
 
 export const maxPlanSteps = 60;
 
 /** Steps that a model found once; later runs replay them without it. */
-export const AgenticPlan = z
-  .object({
-    prompt: z.string().max(10_000).describe('Prompt of the plan; a different prompt needs a new plan'),
-    model: z.string().max(200).describe('Model that found the steps'),
-    steps: z.array(PlanStep).min(1).max(maxPlanSteps),
-  })
-  .meta({ id: 'AgenticPlan' });
-export type AgenticPlan = z.output<typeof AgenticPlan>;
+export const AgenticPlan = lazySchema(() =>
+  z
+    .object({
+      prompt: z.string().max(10_000).describe('Prompt of the plan; a different prompt needs a new plan'),
+      model: z.string().max(200).describe('Model that found the steps'),
+      steps: z.array(PlanStep.schema).min(1).max(maxPlanSteps),
+    })
+    .meta({ id: 'AgenticPlan' }),
+);
+export type AgenticPlan = z.output<typeof AgenticPlan.schema>;
 
 /** A step that a plan kept, gained or lost. */
 export interface PlanChange {

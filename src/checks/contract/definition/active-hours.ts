@@ -6,7 +6,7 @@ import {
   minutesOfClock,
   weekdays,
 } from '@picket/lib/calendar/hours.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { isTimeZone } from '@picket/lib/time-zone.ts';
 import { z } from 'zod';
 import type { DefinitionProblem } from '../group-defaults.ts';

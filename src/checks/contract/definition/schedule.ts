@@ -1,5 +1,5 @@
 import { type CalendarRule, calendarProblem } from '@picket/lib/calendar/calendar.ts';
-import { lazySchema } from '@picket/lib/lazy-schema.ts';
+import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { z } from 'zod';
 import type { DefinitionProblem } from '../group-defaults.ts';
 

@@ -31,7 +31,7 @@ export function wrongWith(error: z.ZodError): Malformed {
 
 /** Converts a call to the step that it requests; otherwise returns the problems. */
 export function stepOf(call: ModelCall, placeholders: Placeholders): PlanStep | Malformed {
-  if (!Object.hasOwn(stepInputs, call.name))
+  if (!Object.hasOwn(stepInputs(), call.name))
     return { malformed: `no such tool: ${JSON.stringify(call.name)}` };
   const parsed = PlanStep.safeParse({ tool: call.name, input: call.input ?? {} });
   if (!parsed.success) return wrongWith(parsed.error);

@@ -41,7 +41,7 @@ const descriptions: Readonly<Record<StepTool, string>> = {
 
 export const readInputs = {
   snapshot: z.strictObject({}),
-  read: z.strictObject({ target: Target }),
+  read: z.strictObject({ target: Target.schema }),
 } as const;
 
 const Suggestion = z.object({
@@ -72,7 +72,7 @@ export const Verdict = z.object({
   quote: z.string().max(2000).describe('The part of the page that proves it, verbatim'),
 });
 
-const steps = Object.keys(stepInputs) as StepTool[];
+const steps = Object.keys(stepInputs()) as StepTool[];
 const reading = [
   tool('snapshot', 'Shows the page as a tree of roles and names', readInputs.snapshot),
   tool('read', 'Reads the full text of an element', readInputs.read),
@@ -80,12 +80,14 @@ const reading = [
 
 export const exploreTools: readonly ModelTool[] = [
   ...reading,
-  ...steps.map((name) => tool(name, descriptions[name], stepInputs[name])),
+  ...steps.map((name) => tool(name, descriptions[name], stepInputs()[name])),
   tool('finish', 'Ends the search', Finish),
 ];
 export const healTools: readonly ModelTool[] = [
   ...reading,
-  ...steps.filter((name) => name !== 'judge').map((name) => tool(name, descriptions[name], stepInputs[name])),
+  ...steps
+    .filter((name) => name !== 'judge')
+    .map((name) => tool(name, descriptions[name], stepInputs()[name])),
   tool('resume', 'Continues with the unchanged steps', Resume),
   tool('give_up', 'Reports that no step can replace the one that does not match', GiveUp),
 ];

@@ -15,11 +15,11 @@ import type { Tables } from '../tables.ts';
 import { keepPrivate } from './disk/data-dir.ts';
 import { sqliteCodeOf } from './disk/sqlite-code.ts';
 import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
-import { isBrokenConnection } from './foreign-texts.ts';
+import { isBrokenConnection, readOnlyState } from './foreign-texts.ts';
 import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
-import { hasNoRoom, noRoomLeft, readOnlyState } from './server-room.ts';
+import { hasNoRoom, noRoomLeft } from './server-room.ts';
 import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
 import { SlicedTransactions } from './sqlite-slices.ts';
 

@@ -1,5 +1,8 @@
 /** Message texts without codes, of PostgreSQL, poolers in front of it, and the client `pg`. */
 
+/** SQLSTATE of a server that refuses writes, such as a standby. */
+export const readOnlyState = '25006';
+
 /** Whether a pooler reports that it has no connection left. */
 export function isAboutRoom(message: string): boolean {
   return /too many clients|no more connections allowed/i.test(message);

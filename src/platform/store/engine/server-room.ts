@@ -8,8 +8,6 @@ import type { Tables } from '../tables.ts';
 import { isAboutRoom } from './foreign-texts.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 
-/** SQLSTATE of a server that refuses writes, such as a standby. */
-export const readOnlyState = '25006';
 /** Connections of a process to PostgreSQL besides its pool: for signals, and for analytics. */
 export const connectionsBesidesPool = 2;
 const defaultPoolSize = 10;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { checkTypes } from '../../../../src/checks/index.ts';
-import { LazySchema } from '../../../../src/lib/lazy-schema.ts';
+import { LazySchema } from '../../../../src/lib/schemas/lazy-schema.ts';
 import { features } from '../../../../src/server/features.ts';
 // Loads every reader of a column.
 import '../../../../src/server/compose.ts';

@@ -90,7 +90,7 @@ function knownResourcesOf(
   [first, second]: Awaited<ReturnType<typeof certificatesOfKinds>>,
 ): Deployed[] {
   const v = `v${variant}`;
-  const group = whole(CheckGroupInput, variant, {
+  const group = whole(CheckGroupInput.schema, variant, {
     locations: [variant === 1 ? 'eu-central-1' : 'us-east-1'],
     privateLocations: [],
     alertChannelSubscriptions: [],
@@ -104,7 +104,7 @@ function knownResourcesOf(
       ...(variant === 1 ? { auth: null } : { basicAuth: null }),
     }),
   });
-  const page = whole(StatusPageInput, variant, {
+  const page = whole(StatusPageInput.schema, variant, {
     url: `page-${v}`,
     customDomain: `${v}.example.com`,
     logo: image,
@@ -114,7 +114,7 @@ function knownResourcesOf(
     version: 2,
     ...pageAddresses(v),
   });
-  const { cards: _, ...componentPage } = whole(StatusPageInput, variant, {
+  const { cards: _, ...componentPage } = whole(StatusPageInput.schema, variant, {
     ...page,
     url: `components-${v}`,
     customDomain: `components.${v}.example.com`,
@@ -122,16 +122,16 @@ function knownResourcesOf(
     cards: [],
   });
   const component = (name: string) =>
-    whole(StatusPageComponentInput, variant, {
+    whole(StatusPageComponentInput.schema, variant, {
       ...{ name: `${name} ${v}`, statusPageId: randomUUID(), parentId: null, type: 'GROUP' },
     });
   const outer = (name: string) => ({ ...component(name), statusPageId: ref('components') });
   const impact = variant === 1 ? 'PARTIAL_OUTAGE' : 'MAJOR_OUTAGE';
-  const rule = whole(AutomationRuleInput, variant, {
+  const rule = whole(AutomationRuleInput.schema, variant, {
     ...{ name: `Rule ${v}`, statusPageId: randomUUID(), tags: [v] },
     components: [{ componentId: randomUUID(), targetImpact: impact }],
   });
-  const window = whole(MaintenanceWindowInput, variant, {
+  const window = whole(MaintenanceWindowInput.schema, variant, {
     startsAt: `2031-01-0${variant}T00:00:00.000Z`,
     endsAt: `2031-01-0${variant}T01:00:00.000Z`,
     repeatInterval: variant,
@@ -145,15 +145,24 @@ function knownResourcesOf(
     serviceIds: [],
     componentIds: [],
   };
-  const slo = whole(SloInput, variant, { checkId: null, groupId: null, tags: [v], alertChannelIds: [] });
-  const variable = whole(VariableInput, variant, { key: 'TOKEN', value: `value-${v}`, valueFrom: null });
+  const slo = whole(SloInput.schema, variant, {
+    checkId: null,
+    groupId: null,
+    tags: [v],
+    alertChannelIds: [],
+  });
+  const variable = whole(VariableInput.schema, variant, {
+    key: 'TOKEN',
+    value: `value-${v}`,
+    valueFrom: null,
+  });
   const certificate = { host: `${v}.example.com`, ...(variant === 1 ? first : second) };
   return [
     {
       type: 'private-location',
       logicalId: 'office',
       path: '/v1/private-locations',
-      payload: whole(PrivateLocationInput, variant, {
+      payload: whole(PrivateLocationInput.schema, variant, {
         slugName: 'office',
         proxyUrl: `http://proxy.example.com:312${variant}`,
       }),
@@ -163,7 +172,7 @@ function knownResourcesOf(
       const headers = [{ key: 'x-team', value: v, locked: true }];
       const own = kind.type === 'WEBHOOK' ? { method: variant === 1 ? 'PUT' : 'GET', headers } : {};
       const config = whole(kind.config, variant, { ...kind.sample, ...own });
-      const flags = whole(ChannelFlags, variant, {
+      const flags = whole(ChannelFlags.schema, variant, {
         // It would subscribe new groups, which the code does not define.
         autoSubscribe: variant === 2,
         quietHours: {
@@ -194,7 +203,7 @@ function knownResourcesOf(
       type: 'client-certificate',
       logicalId: 'certificate',
       path: '/v1/client-certificates',
-      payload: whole(ClientCertificateInput, variant, {
+      payload: whole(ClientCertificateInput.schema, variant, {
         ...certificate,
         ca: certificate.cert,
         passphrase: null,
@@ -260,7 +269,7 @@ function knownResourcesOf(
       path: '/v1/check-groups',
       payload: { ...group, setupSnippetId: ref('snippet'), tearDownSnippetId: ref('snippet') },
       shown: {
-        ...shownOf(CheckGroupInput, maskedInGroups, group),
+        ...shownOf(CheckGroupInput.schema, maskedInGroups, group),
         alertChannelSubscriptions: [{ alertChannelId: expect.any(Number), activated: variant === 1 }],
         privateLocations: ['office'],
         setupSnippetId: expect.any(Number),
@@ -294,7 +303,7 @@ function knownResourcesOf(
       type: 'dashboard',
       logicalId: 'board',
       path: '/v1/dashboards',
-      payload: whole(DashboardInput, variant, {
+      payload: whole(DashboardInput.schema, variant, {
         customUrl: `board-${v}`,
         customDomain: `board.${v}.example.com`,
         logo: image,

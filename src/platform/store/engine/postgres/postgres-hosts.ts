@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { readOnlyState } from '../server-room.ts';
+import { readOnlyState } from '../foreign-texts.ts';
 import { withoutJit } from './without-jit.ts';
 
 type ConnectCallback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);

@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * A schema that is made when it is first used, with those that it refers to. To make one takes about 15 µs, and there
- * are thousands of them: a process that made all at its start would spend a tenth of a second on schemas of which it
- * uses few.
+ * A schema that is made when it is first used, with those that it refers to. A process uses few of its thousands of
+ * schemas, and each takes about 15 µs to make, and 1.5 kB.
  */
 export class LazySchema<Schema extends z.ZodType = z.ZodType> {
   readonly #make: () => Schema;
