@@ -25,7 +25,6 @@ import {
   type ReportedLocationEvent,
 } from '@picket/protocol/locations/location-event.ts';
 import { type ArtifactReceipt, artifactRoutes } from '@picket/protocol/results/artifact.ts';
-import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { LinesOfRun } from '../run/contracts.ts';
 import type { Scrubbed } from '../scrub/scrubber.ts';
@@ -39,6 +38,7 @@ import {
   ServiceError,
   type ServiceErrorKind,
 } from './service-error.ts';
+import type { WholeAnswer } from './whole-exchange.ts';
 
 const maxErrorTextLength = 500;
 /** Time limit for a response, in addition to the wait that the request specifies. */
@@ -312,28 +312,27 @@ export class ServiceClient {
   async #exchange<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
     const what = `${call.route.method} ${call.route.path}`;
     const sentAtMs = this.#clock.monotonicMs();
+    if (call.signal?.aborted) throw new ServiceError('stopped', `${what} was given up`);
+    const exchange = this.#connection.exchange({
+      path: call.path ?? call.route.path,
+      method: call.route.method,
+      headers: call.headers,
+      body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
+    });
+    let isLate = false;
     // One timer for the whole exchange: a peer that sends a byte now and then must not hold it open for ever.
-    const end = new AbortController();
-    const timer = setTimeout(() => end.abort(), call.timeoutMs);
-    const giveUp = () => end.abort();
+    const timer = setTimeout(() => {
+      isLate = true;
+      exchange.stop(new Error('the time is over'));
+    }, call.timeoutMs);
+    const giveUp = () => exchange.stop(new Error('it was given up'));
     call.signal?.addEventListener('abort', giveUp, { once: true });
-    if (call.signal?.aborted) giveUp();
-    let text: string;
-    let statusCode: number;
-    let headers: Dispatcher.ResponseData['headers'];
+    let answer: WholeAnswer;
     try {
-      const response = await this.#connection.request({
-        path: call.path ?? call.route.path,
-        method: call.route.method,
-        headers: call.headers,
-        body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
-        signal: end.signal,
-      });
-      ({ statusCode, headers } = response);
-      text = await response.body.text();
+      answer = await exchange.answer;
     } catch (thrown) {
       if (call.signal?.aborted) throw new ServiceError('stopped', `${what} was given up`);
-      if (end.signal.aborted) {
+      if (isLate) {
         throw new ServiceError('unreachable', `${what}: no response within ${call.timeoutMs} ms`);
       }
       throw new ServiceError('unreachable', `${what}: ${explain(thrown)}`, { cause: thrown });
@@ -341,6 +340,7 @@ export class ServiceClient {
       clearTimeout(timer);
       call.signal?.removeEventListener('abort', giveUp);
     }
+    const { statusCode, headers, text } = answer;
     const receivedAtMs = this.#clock.monotonicMs();
     if (statusCode !== call.route.success.statusCode) throw refusal(what, statusCode, headers, text);
     const body = parseAnswer(call.schema, text, what);
@@ -361,7 +361,7 @@ async function* meaningless(sizeBytes: number): AsyncGenerator<Buffer> {
 function refusal(
   what: string,
   httpStatus: number,
-  headers: Dispatcher.ResponseData['headers'],
+  headers: WholeAnswer['headers'],
   text: string,
 ): ServiceError {
   const retryAfterMs = parseRetryAfter(single(headers['retry-after']), single(headers.date));

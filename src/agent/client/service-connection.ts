@@ -2,6 +2,7 @@ import { proxyUrlOf } from '@picket/lib/proxy.ts';
 import { outboundDispatcher } from '@picket/probes/outbound/outbound-dispatcher.ts';
 import type { Dispatcher } from 'undici';
 import type { AgentSettings } from '../config.ts';
+import { WholeExchange } from './whole-exchange.ts';
 
 /** Settings needed to reach the service; plain data, so that it can be passed to threads. */
 export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;
@@ -48,6 +49,19 @@ export class ServiceConnection {
       path: this.#pathPrefix + path,
       headers: { ...this.#headers, ...headers },
     });
+  }
+
+  /** The same for a response that is read whole. Returns the exchange, which has begun. */
+  exchange({ path, headers, ...request }: RequestOptions): WholeExchange {
+    const exchange = new WholeExchange();
+    const options = {
+      ...request,
+      origin: this.#origin,
+      path: this.#pathPrefix + path,
+      headers: { ...this.#headers, ...headers },
+    };
+    this.#dispatcher.dispatch(options, exchange);
+    return exchange;
   }
 
   async close(): Promise<void> {

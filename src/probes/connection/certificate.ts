@@ -57,14 +57,27 @@ export class CertificateReader {
     this.#socket = undefined;
   }
 
-  /** Call immediately, with the socket that `connect` returned. */
-  attach(socket: TLSSocket): void {
+  /**
+   * Call immediately, with the socket that `connect` returned.
+   *
+   * @param isChecked whether Node closes the socket if the certificate is not trusted.
+   */
+  attach(socket: TLSSocket, isChecked = true): void {
     this.#socket = socket;
-    socket.prependOnceListener('secure', () => {
-      const { _handle: handle } = socket as unknown as { _handle?: { verifyError?(): unknown } | null };
-      if (!handle?.verifyError?.()) return;
+    const read = () => {
       const certificate = socket.getPeerX509Certificate();
       if (certificate) this.facts = { ...factsOfX509(certificate), ...negotiated(socket) };
+    };
+    if (!isChecked) {
+      // Node has asked for OpenSSL's verdict by then, and each answer is an error with a stack.
+      socket.prependOnceListener('secureConnect', () => {
+        if (!this.facts) read();
+      });
+      return;
+    }
+    socket.prependOnceListener('secure', () => {
+      const { _handle: handle } = socket as unknown as { _handle?: { verifyError?(): unknown } | null };
+      if (handle?.verifyError?.()) read();
     });
   }
 }

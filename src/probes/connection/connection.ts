@@ -49,7 +49,9 @@ export class Connection {
   #lookupStop: AbortController | undefined;
   /** The first TLS error. */
   #tlsError: Error | undefined;
-  readonly #onTlsError = (error: Error) => void (this.#tlsError ??= error);
+  readonly #onTlsError = (error: Error) => {
+    this.#tlsError ??= error;
+  };
   /** The step being timed. */
   #step: { readonly name: keyof ConnectionTimes; readonly start: SentMoment } | undefined;
   #connectedMs = 0;
@@ -178,8 +180,7 @@ export class Connection {
     this.#isDestroyed = true;
     this.#callback = undefined;
     this.#lookupStop?.abort();
-    const step = this.#step;
-    if (step) this.#complete(performance.now() - step.start.atMs);
+    if (this.#step) this.#complete(performance.now() - this.#step.start.atMs);
     this.#watch?.release();
     this.#socket?.destroy();
     // V8 keeps a closed TLS socket, and everything that it refers to, until it collects old objects: here the whole run.
@@ -349,8 +350,7 @@ export class Connection {
     options: HandshakeOptions & { readonly step: keyof ConnectionTimes },
     onSecure: (socket: Socket) => void,
   ): void {
-    const { clientIdentity, inspection } = options;
-    const secureContext = usableContext(clientIdentity, this.phase, inspection !== undefined);
+    const secureContext = usableContext(options.clientIdentity, this.phase, options.inspection !== undefined);
     if (secureContext instanceof ProbeError) {
       this.#fail(secureContext);
       return;
@@ -367,7 +367,7 @@ export class Connection {
     this.#begin(options.step, sentMs, Math.min(sentMs, beforeMs + quickestHandshakeStartMs));
     this.#socket = secureSocket;
     // An inspection reads the chain itself, and the chain can be read only once.
-    if (isTarget && !inspection) this.#certificate.attach(secureSocket);
+    if (isTarget && !options.inspection) this.#certificate.attach(secureSocket, options.isCertificateChecked);
     secureSocket.on('error', ignore).on('error', this.#onTlsError);
     const onError = (error: Error) => {
       this.#completeExchange();

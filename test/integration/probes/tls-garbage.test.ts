@@ -28,7 +28,7 @@ it('a closed TLS connection does not keep its run until old objects are collecte
   const port = Number(new URL(target.url).port);
   const connectOnce = async () => {
     const connection = new Connection({
-      ...{ hostname: '127.0.0.1', port, isSecure: true, family: 'any' as const, isCertificateChecked: false },
+      ...{ hostname: '127.0.0.1', port, isSecure: true, family: 4 as const, isCertificateChecked: false },
       ...{ clientIdentity: undefined, proxy: undefined, alpnProtocols: [] },
       ...{ mark: Array.from({ length: markLength }, (_, index) => index + 0.5) },
     });
