@@ -7,6 +7,7 @@ import { ApiClient } from '../../../src/cli/api/client.ts';
 import { runText } from '../../../src/cli/run/run-text.ts';
 import { factsOf } from '../../../src/service/alerts/facts.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
+import { isNight } from '../../helpers/night.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../helpers/service/alert-receivers.ts';
 import { connectMcp, listening, textsOf } from '../../helpers/service/mcp/client.ts';
 import {
@@ -94,6 +95,17 @@ const cases = new Map<string, Expected>(
   }),
 );
 const names = [...cases.keys()];
+/** Surfaces show the two texts of the API: by day one failure of each kind of texts, and all that a script caused. */
+const shownNames = isNight
+  ? names
+  : [
+      ...[
+        ...Map.groupBy(cases, ([, { code, whatFailed: what, sentence, message }]) =>
+          JSON.stringify([what, failureCatalogue[code].owner, sentence === message]),
+        ).values(),
+      ].flatMap(([first]) => first?.[0] ?? []),
+      ...names.slice(-told.length),
+    ];
 
 let harness: ServiceHarness;
 let reader: Visitor;
@@ -191,7 +203,8 @@ describe('a failed run', () => {
 
   it('is described equally on its page, on that of its check, in the overview and among alerts', async () => {
     const alerts = (await reader.get('/alerts')).body;
-    for (const name of names) {
+    expect(shownNames.length).toBeGreaterThan(8);
+    for (const name of shownNames) {
       const run = (await reader.get(`/checks/${idOf(name)}/runs/${results.get(name)}`)).body;
       expectSaid(name, 'page of the run', shown(partOf(run, '<div class="verdict', '<section')));
       const page = (await reader.get(`/checks/${idOf(name)}`)).body;
@@ -211,7 +224,7 @@ describe('a failed run', () => {
   it('is described equally in commands and to language models', async () => {
     const client = await connectMcp(url, { key: harness.key });
     try {
-      for (const name of names) {
+      for (const name of shownNames) {
         const { code, message } = expectedOf(name);
         const logs = await showLogs(api, [idOf(name)], { since: '1d' });
         expectSaid(name, 'picket logs', logs.lines(400).join('\n'));

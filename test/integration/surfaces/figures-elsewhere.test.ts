@@ -3,6 +3,7 @@ import { showLogs } from '../../../src/cli/api/checks.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import type { Slot } from '../../../src/protocol/runs/slot.ts';
 import { factsOf } from '../../../src/service/alerts/facts.ts';
+import { isNight } from '../../helpers/night.ts';
 import { reportOf, until } from '../../helpers/service/service.ts';
 import { urlDetail } from '../../helpers/service/url-detail.ts';
 import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';
@@ -144,9 +145,14 @@ describe('totals of runs', () => {
 
 describe('objectives', () => {
   it.each([
-    ['nearly whole', 99.5],
+    // It has 20,000 slots: by day only the hardest target, as others have the easy ones.
+    ...(isNight
+      ? ([
+          ['nearly whole', 99.5],
+          ['nearly whole', 50],
+        ] as const)
+      : []),
     ['nearly whole', 99.999],
-    ['nearly whole', 50],
     ['six and a half', 99.9],
     ['six and a half', 99.999],
     ['third', 50],

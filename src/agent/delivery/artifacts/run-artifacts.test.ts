@@ -19,12 +19,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 import { maxArtifactBytes, ReportedArtifacts } from '@picket/protocol/results/artifact.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { Scrubber } from '../../scrub/scrubber.ts';
 import { FileScrubber } from './artifact-scrubber.ts';
 import { ArtifactsOnDemand } from './artifacts-on-demand.ts';
 import { RunArtifacts } from './run-artifacts.ts';
 
+const isNight = inject('isNight');
 const secret = 'correct-horse-battery';
 const scrubber = new Scrubber([secret]);
 const artifactScrubber = new FileScrubber(() => new SecretFinder([secret]));
@@ -98,13 +99,14 @@ describe('keeping', () => {
 });
 
 describe('limits', () => {
-  it.each([
-    ['150.0 MB', maxArtifactBytes],
-    ['nothing', 0],
-  ])('takes %s', async (_name, sizeBytes) => {
-    expect(await add('a.bin', sparse('file', sizeBytes))).toBe(true);
-    expect((await seal())?.files[0]?.sizeBytes).toBe(sizeBytes);
-  });
+  // By day the largest size is taken by the test of the total only.
+  it.each([...(isNight ? ([['150.0 MB', maxArtifactBytes]] as const) : []), ['nothing', 0]] as const)(
+    'takes %s',
+    async (_name, sizeBytes) => {
+      expect(await add('a.bin', sparse('file', sizeBytes))).toBe(true);
+      expect((await seal())?.files[0]?.sizeBytes).toBe(sizeBytes);
+    },
+  );
 
   it.each([
     ['one byte more than 150 MB', maxArtifactBytes + 1, '150.1 MB (157286401 bytes)'],
@@ -126,14 +128,15 @@ describe('limits', () => {
     await artifacts.discard();
   });
 
-  it('accepts 200 of 100 000 files, and counts the others', async () => {
+  it('accepts 200 of very many files, and counts the others', async () => {
     const adding = [];
-    for (let index = 0; index < 100_000; index++) adding.push(add(`${index}.png`, bytes('x')));
+    const count = isNight ? 100_000 : 5_000;
+    for (let index = 0; index < count; index++) adding.push(add(`${index}.png`, bytes('x')));
     expect((await Promise.all(adding)).filter(Boolean)).toHaveLength(200);
     const sealed = await seal();
     expect(sealed?.files).toHaveLength(200);
     expect(sealed?.reported).toHaveLength(251);
-    expect(sealed?.reported.at(-1)?.reason).toBe('99750 more files were refused');
+    expect(sealed?.reported.at(-1)?.reason).toBe(`${count - 250} more files were refused`);
   });
 
   it('sends the content that a file had when it was added, however it grows', async () => {
