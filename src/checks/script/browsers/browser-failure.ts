@@ -69,5 +69,5 @@ function whyOf({ message, launchMs }: BrowserError): string | undefined {
 }
 
 function notStarting(why: string): string {
-  return `The browser of this agent does not start: ${why}. Run "picket doctor" on its host; CHROMIUM_PATH selects a different browser.`;
+  return `The browser of this agent does not start: ${why.replace(/\.$/, '')}. Run "picket doctor" on its host; CHROMIUM_PATH selects a different browser.`;
 }
