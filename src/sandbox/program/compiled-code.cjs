@@ -60,7 +60,7 @@ function madeCode(modulesDirectory) {
 function recordSample(modulesDirectory, folder) {
   const places = [modulesDirectory, __dirname].map((place) => place + path.sep);
   const { setFlagsFromString } = require('node:v8');
-  // V8 forgets the code of functions that are not called any more.
+  // V8 forgets the code of functions that are no longer called.
   setFlagsFromString('--no-flush-bytecode');
   const recorded = new Map();
   Module.prototype._compile = function compileAndRecord(content, filename, format) {
