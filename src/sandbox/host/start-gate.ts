@@ -2,7 +2,7 @@
 export type EndStart = () => void;
 
 /**
- * Lets only so many runs start at once. To start is nearly all of the processor time of most scripts: of five runs that start
+ * Lets up to a number of runs start at once. To start is nearly all of the processor time of most scripts: of five runs that start
  * at once on two processors, all are late; one after the other, most are early, and the last is no later.
  *
  * A start ends with its run, or after a time: a run that takes longer mostly waits for something.
@@ -14,7 +14,7 @@ export class StartGate {
   #startingCount = 0;
 
   /**
-   * @param options.count how many may start at once.
+   * @param options.count number of runs that may start at once.
    * @param options.maxStartMs time after which a start has ended, in milliseconds.
    */
   constructor(options: { readonly count: number; readonly maxStartMs: number }) {

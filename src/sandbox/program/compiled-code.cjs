@@ -26,10 +26,8 @@ function compiledFolder(modulesDirectory) {
   return path.join(modulesDirectory, '.picket-compiled', `${process.version}-${process.arch}`);
 }
 
-/** Playwright's runner and plain scripts run in the process of launch.cjs. */
-function ownRole() {
-  return path.basename(process.argv[1] ?? '') === 'launch.cjs' ? 'runner' : 'worker';
-}
+/** Playwright's runner and plain scripts run in the process of launch.cjs, which gives its arguments other values later. */
+const ownRole = path.basename(process.argv[1] ?? '') === 'launch.cjs' ? 'runner' : 'worker';
 
 /** Uses what was made. It is read for the first module of a package: a script may start processes that load none. */
 function useCompiledCode(modulesDirectory) {
@@ -45,7 +43,7 @@ function useCompiledCode(modulesDirectory) {
 }
 
 function madeCode(modulesDirectory) {
-  const file = path.join(compiledFolder(modulesDirectory), ownRole());
+  const file = path.join(compiledFolder(modulesDirectory), ownRole);
   try {
     if (isReadOnly(file) && isReadOnly(path.dirname(file))) return readCompiled(file);
   } catch {
@@ -62,7 +60,7 @@ function madeCode(modulesDirectory) {
 function recordSample(modulesDirectory, folder) {
   const places = [modulesDirectory, __dirname].map((place) => place + path.sep);
   const { setFlagsFromString } = require('node:v8');
-  // V8 forgets the code of functions that are not called any more.
+  // V8 forgets the code of functions that are no longer called.
   setFlagsFromString('--no-flush-bytecode');
   const recorded = new Map();
   Module.prototype._compile = function compileAndRecord(content, filename, format) {
@@ -85,7 +83,7 @@ function recordSample(modulesDirectory, folder) {
       const data = script.createCachedData();
       return [name, { sourceSum, dataSum: crc32(data), data }];
     });
-    writeCompiled(path.join(folder, `${ownRole()}-${process.pid}`), new Map(modules));
+    writeCompiled(path.join(folder, `${ownRole}-${process.pid}`), new Map(modules));
   });
 }
 

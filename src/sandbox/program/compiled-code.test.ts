@@ -99,6 +99,19 @@ describe.runIf(isRoot)('compiled code of a runtime', () => {
     });
   });
 
+  it('is recorded for the role that a process starts with', async () => {
+    const records = join(folder, 'own-records');
+    await mkdir(records);
+    const launch = join(folder, 'launch.cjs');
+    const record = `const [, , program, modules, records] = process.argv;
+      require(program).recordSample(modules, records);
+      process.argv = [process.argv[0], 'playwright', 'test'];
+      require(modules + '/module.cjs');`;
+    await writeFile(launch, record);
+    await run(process.execPath, [launch, program, modules, records]);
+    expect(await readdir(records)).toEqual([expect.stringMatching(/^runner-/)]);
+  });
+
   it('of another version of Node is ignored, and so is a damaged one', async () => {
     const bytes = await readFile(made);
     await writeFile(

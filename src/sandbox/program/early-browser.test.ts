@@ -56,7 +56,7 @@ function launch(
   });
 }
 
-/** What it needs of Playwright, which fails if it gets no process. */
+/** The part of Playwright that starts a browser: it fails if it gets no process. */
 const chromium = {
   launch: async ({ args }: { readonly args: readonly string[] }) => {
     const child = launch(args);

@@ -86,7 +86,7 @@ function setKeepsAlive(child, how) {
   for (const stream of child.stdio) stream?.[how]?.();
 }
 
-/** What two launches must have in common. */
+/** Key of a launch: one with the same key gets the browser. */
 function keyOf(command, args, { stdio, detached, cwd, env = process.env }) {
   const variables = Object.entries(env).filter(
     ([name, value]) => readNames.test(name) && value !== undefined,
