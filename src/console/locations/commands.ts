@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { packageVersion } from '@picket/lib/version.ts';
 import { fromContainer, type ServiceAddress } from './address.ts';
 
@@ -182,6 +183,7 @@ spec:
   template:
     metadata:
       labels: ${labels}
+      annotations: { checksum/location-key: ${checksumOf(key)} }
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
@@ -234,6 +236,11 @@ spec:
         - { name: tmp, emptyDir: { sizeLimit: 1Gi } }
         - { name: spool, emptyDir: { sizeLimit: 2Gi } }
         - { name: location-key, secret: { secretName: picket-${name}, defaultMode: 0440 } }`;
+}
+
+/** Agents read their key when they start. A new key changes this, and so replaces the pods. */
+function checksumOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
 }
 
 function debian({ key, service, name }: AgentToStart): StartCommand {
