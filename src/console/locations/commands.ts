@@ -210,7 +210,7 @@ spec:
           startupProbe:
             httpGet: { path: /-/liveness, port: health }
             periodSeconds: 1
-            failureThreshold: 60
+            failureThreshold: 120
           readinessProbe:
             httpGet: { path: /-/readiness, port: health }
             periodSeconds: 5
@@ -221,6 +221,7 @@ spec:
             periodSeconds: 10
             timeoutSeconds: 5
             failureThreshold: 6
+            terminationGracePeriodSeconds: 30
           securityContext:
             allowPrivilegeEscalation: false
             readOnlyRootFilesystem: true
