@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { packageVersion } from '@picket/lib/version.ts';
 import { fromContainer, type ServiceAddress } from './address.ts';
 
@@ -182,6 +183,7 @@ spec:
   template:
     metadata:
       labels: ${labels}
+      annotations: { checksum/location-key: ${checksumOf(key)} }
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
@@ -208,7 +210,7 @@ spec:
           startupProbe:
             httpGet: { path: /-/liveness, port: health }
             periodSeconds: 1
-            failureThreshold: 60
+            failureThreshold: 120
           readinessProbe:
             httpGet: { path: /-/readiness, port: health }
             periodSeconds: 5
@@ -219,6 +221,7 @@ spec:
             periodSeconds: 10
             timeoutSeconds: 5
             failureThreshold: 6
+            terminationGracePeriodSeconds: 30
           securityContext:
             allowPrivilegeEscalation: false
             readOnlyRootFilesystem: true
@@ -234,6 +237,11 @@ spec:
         - { name: tmp, emptyDir: { sizeLimit: 1Gi } }
         - { name: spool, emptyDir: { sizeLimit: 2Gi } }
         - { name: location-key, secret: { secretName: picket-${name}, defaultMode: 0440 } }`;
+}
+
+/** Agents read their key when they start. A new key changes this, and so replaces the pods. */
+function checksumOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
 }
 
 function debian({ key, service, name }: AgentToStart): StartCommand {

@@ -93,6 +93,19 @@ describe.each(addresses)('commands for $url', (service) => {
     expect(probes(objects[2])).toEqual(probes(parse(readFileSync(file, 'utf8'))));
   });
 
+  it('replace the pods of Kubernetes with a new key, and only then', () => {
+    const templateWith = (newKey: string) => {
+      const options = { key: newKey, service, name: 'office-1' };
+      const [step] = startCommands(options).find(({ id }) => id === 'kubernetes')?.steps ?? [];
+      const [, template = ''] = /^ {2}template:\n([\s\S]*)\nEOF$/m.exec(step?.text ?? '') ?? [];
+      return template;
+    };
+    expect(templateWith(key)).toContain('checksum/location-key: ');
+    expect(templateWith(key)).not.toContain(key);
+    expect(templateWith(key)).toBe(templateWith(key));
+    expect(templateWith(key)).not.toBe(templateWith(key.replace('0', 'f')));
+  });
+
   it('give the Debian package settings that the agent accepts', () => {
     const [, install, settings] = stepsOf('debian', service);
     expect(install?.text).toContain(`picket-agent_${packageVersion().replace('-', '~')}_`);

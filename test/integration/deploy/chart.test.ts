@@ -76,6 +76,21 @@ describe.skipIf(helm === undefined)(`the Helm chart${helm ? '' : ' (helm is not 
     expect(stdout).toContain(service.url);
   });
 
+  it('replaces the pods when the key in its values is another, and not for a secret that exists', () => {
+    const annotationsWith = (values: Values) => {
+      const agent = { serviceUrl: 'http://picket', ...values };
+      const deployment = rendered({ agent }).find(({ kind }) => kind === 'Deployment') as unknown as {
+        readonly spec: { readonly template: { readonly metadata: { readonly annotations: Values } } };
+      };
+      return deployment.spec.template.metadata.annotations;
+    };
+    const name = 'checksum/location-key';
+    const [first, second] = ['pl_1', 'pl_2'].map((apiKey) => annotationsWith({ apiKey })[name]);
+    expect(first).toMatch(/^[0-9a-f]{64}$/);
+    expect(second).not.toBe(first);
+    expect(annotationsWith({ existingSecret: 'key' })).not.toHaveProperty([name]);
+  });
+
   it("gives KEDA a name of the chart's service that resolves in other namespaces", () => {
     const agent = { existingSecret: 'key', autoscaling: { enabled: true, location: 'office' } };
     const scaled = rendered({ agent, service: { enabled: true } }).find(

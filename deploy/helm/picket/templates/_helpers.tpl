@@ -86,6 +86,8 @@ livenessProbe:
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
+  # One that hangs finishes nothing: it is ended sooner than one that drains.
+  terminationGracePeriodSeconds: 30
 {{- end -}}
 
 {{- define "picket.serviceUrl" -}}
