@@ -30,7 +30,9 @@ export const LocationAgent = lazySchema(() =>
       backends: z.record(z.string(), z.string()).describe('Methods of check types on this agent, by type'),
       unavailable: z.record(z.string(), z.string()).describe('Why check types do not work there, by type'),
       runtimes: z.array(z.string()),
-      browsers: z.array(AgentBrowser.schema).describe('Browsers besides Chromium that its scripts and suites can open'),
+      browsers: z
+        .array(AgentBrowser.schema)
+        .describe('Browsers besides Chromium that its scripts and suites can open'),
       droppedResults: z.int(),
       trustedKeys: z
         .array(z.object({ id: z.string(), notAfter: EpochMs.nullable() }))
