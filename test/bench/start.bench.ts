@@ -8,7 +8,6 @@ import { agentKey } from '../helpers/agent/agent-process.ts';
 import { FakeService } from '../helpers/agent/fake-service/fake-service.ts';
 import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { cpuMsOf } from '../helpers/picket-process.ts';
-import { program } from '../helpers/program.ts';
 import { createCheck, openHarness, temporaryFolder } from '../helpers/service/service.ts';
 import { proportionalMib } from './parts/cost-stage.ts';
 import { descendants } from './parts/end-children.ts';
@@ -17,6 +16,8 @@ import { insertIntoSqlite } from './parts/many-results.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 const root = join(import.meta.dirname, '..', '..');
+/** As in the images. */
+const imageFlags = ['--max-semi-space-size=8', '--min-semi-space-size=8'];
 const dayMs = 86_400_000;
 /** Background work of the process and of its warm script processes is done by then. */
 const settleMs = 20_000;
@@ -56,9 +57,10 @@ const bench: Bench = {
           cwd: root,
         });
       }
-      await promisify(execFile)(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), uptime]);
+      const compile = join(root, 'scripts/bundle/compile.mjs');
+      await promisify(execFile)(process.execPath, [compile, uptime, 'agent']);
+      await promisify(execFile)(process.execPath, [compile, full, 'agent', 'service']);
       const filled = await filledDatabase(join(folder.path, 'filled'), results);
-      const imageFlags = ['--max-semi-space-size=8', '--min-semi-space-size=8'];
       const subjects: Subject[] = [
         { name: 'Node with an HTTP server and nothing else', start: startBareServer },
         {
@@ -70,8 +72,14 @@ const bench: Bench = {
           name: 'agent, files of the full image',
           start: () => startAgent([...imageFlags, join(full, 'cli.js'), 'agent'], '', targetUrl),
         },
-        { name: 'service, new folder', start: () => startService(join(folder.path, crypto.randomUUID())) },
-        { name: `service, SQLite with ${results} results`, start: () => startService(filled) },
+        {
+          name: 'service, files of the full image, new folder',
+          start: () => startService(join(full, 'cli.js'), join(folder.path, crypto.randomUUID())),
+        },
+        {
+          name: `service, files of the full image, SQLite with ${results} results`,
+          start: () => startService(join(full, 'cli.js'), filled),
+        },
       ];
       const starts = new Map<string, Start[]>(subjects.map(({ name }) => [name, []]));
       for (let round = 1; round <= rounds; round += 1) {
@@ -161,7 +169,7 @@ async function startAgent(args: readonly string[], checkTypes: string, targetUrl
   }
 }
 
-async function startService(folder: string): Promise<Start> {
+async function startService(program: string, folder: string): Promise<Start> {
   const environment = {
     PORT: '0',
     HOST: '127.0.0.1',
@@ -169,7 +177,7 @@ async function startService(folder: string): Promise<Start> {
     BOOTSTRAP_API_KEY: 'ak_0123456789abcdef',
   };
   return await measured(
-    [program, 'service'],
+    [...imageFlags, program, 'service'],
     environment,
     (line) => /"address":"[^"]+:(\d+)"/.exec(line)?.[1],
   );

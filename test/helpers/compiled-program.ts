@@ -31,10 +31,11 @@ export default async function compile(): Promise<void> {
     const unfinished = await mkdtemp(join(root, `${prefix}unfinished-`));
     // Sandboxes and tests that run as other users read it too.
     await chmod(unfinished, 0o755);
-    const bundle = join(root, 'scripts', 'bundle.ts');
-    await promisify(execFile)(process.execPath, [bundle, 'full', join(unfinished, 'lib'), ...preloaded], {
-      cwd: root,
-    });
+    const lib = join(unfinished, 'lib');
+    const run = async (script: string, ...args: string[]) =>
+      await promisify(execFile)(process.execPath, [join(root, 'scripts', script), ...args], { cwd: root });
+    await run('bundle.ts', 'full', lib, ...preloaded);
+    await run('bundle/compile.mjs', lib, 'agent', 'service');
     const logger = createLogger('test', 'silent');
     await (await openStore({ path: join(unfinished, migratedName), logger })).close();
     await rename(unfinished, folder).catch(async (thrown: NodeJS.ErrnoException) => {
@@ -52,13 +53,7 @@ export default async function compile(): Promise<void> {
 async function hashOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const paths: string[] = [];
-  const patterns = [
-    'src/**/*',
-    'scripts/bundle.ts',
-    'scripts/bundle/kinds.ts',
-    'package-lock.json',
-    ...preloaded,
-  ];
+  const patterns = ['src/**/*', 'scripts/bundle.ts', 'scripts/bundle/*', 'package-lock.json', ...preloaded];
   for await (const path of glob(patterns, { cwd: root })) paths.push(path);
   for (const path of paths.sort()) {
     if (path.endsWith('.test.ts') || (await stat(join(root, path))).isDirectory()) continue;

@@ -19,7 +19,7 @@ beforeAll(async () => {
   // Next to the sources, as in the image: package.json and the addons are above it.
   folder = mkdtempSync(join(root, '.compiled-uptime-'));
   await run(process.execPath, [join(root, 'scripts/bundle.ts'), 'uptime', folder], { cwd: root });
-  await run(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), folder]);
+  await run(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), folder, 'agent']);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
