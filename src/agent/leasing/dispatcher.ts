@@ -79,10 +79,7 @@ export class Dispatcher {
     const { probe, script } = options.laneSizes;
     this.#queues = { probe: new LaneQueue(probe), script: new LaneQueue(script) };
     this.#phaseQueue = new LaneQueue(options.lifecycleCount);
-    this.#early = new StartTimes({
-      clock: options.clock,
-      start: (active) => this.#startEarly(active),
-    });
+    this.#early = new StartTimes({ clock: options.clock, start: (active) => this.#startEarly(active) });
   }
 
   /** How many more runs each lane can take; 0 if no type of the lane can run, or the location drains. */

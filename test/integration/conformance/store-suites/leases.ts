@@ -1,11 +1,8 @@
 import { expect, it } from 'vitest';
 import type { LeasedRun } from '../../../../src/protocol/agent/agent.ts';
-import { ServiceMetrics } from '../../../../src/service/metrics/metrics.ts';
 import { resultIdOf } from '../../../../src/service/runs/lease-store.ts';
-import { Scheduler } from '../../../../src/service/runs/scheduler.ts';
 import {
   createCheck,
-  quietLogger,
   reportOf,
   type ServiceHarness,
   TestAgent,
@@ -14,18 +11,6 @@ import {
 import { leaseTtlMs, type StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
-
-/** Advances to a time before the next slot of a check, and lets the scheduler look. Returns the slot. */
-async function lookBeforeSlot({ harness, clock }: StoreStage, checkId: string, ms: number) {
-  const slotAt = (await harness.store.checks.find(harness.accountId, checkId))?.slots.nextSlotAt ?? 0;
-  clock.advance(slotAt - ms - clock.wallMs());
-  const scheduler = new Scheduler({
-    ...{ store: harness.store, clock, logger: quietLogger, metrics: new ServiceMetrics() },
-    recordAgentless: async () => false,
-  });
-  await scheduler.turn();
-  return { scheduler, slotAt };
-}
 
 /** Leases: claims, renewals, fencing, releases, and runs that no agent claims. */
 export function leaseSuite(stage: StoreStage): void {
@@ -125,61 +110,6 @@ export function leaseSuite(stage: StoreStage): void {
     expect(leased.every((run) => run.state === 'leased' && run.lease_number === 1)).toBe(true);
     expect([...ids].sort()).toEqual(leased.map(({ id }) => id).sort());
     expect(claimed.every((runs) => runs.length <= 4)).toBe(true);
-  });
-
-  it('gives runs before their slots only to agents that start them there', async () => {
-    await stage.start();
-    const { harness, clock, agent } = stage;
-    const check = await createCheck(harness, { frequency: 10, privateLocations: ['lab'] });
-    const { slotAt } = await lookBeforeSlot(stage, check.id, 400);
-    const ahead = { aheadMs: 2_000, aheadSlots: { probe: 5 } };
-    expect(await agent.claim()).toEqual([]);
-    expect(await agent.claim({ ...ahead, aheadMs: 399 })).toEqual([]);
-    expect(await agent.claim({ ...ahead, aheadSlots: { probe: 0 } })).toEqual([]);
-    const runs = await agent.claim(ahead);
-    expect(runs).toMatchObject([{ slotAt, leaseNumber: 1, mayReportLater: true }]);
-    expect(await stage.runsOf(check.id)).toMatchObject([
-      { state: 'leased', first_leased_at: slotAt, lease_until: clock.wallMs() + leaseTtlMs },
-    ]);
-    // Given back, it waits for its slot.
-    expect(await agent.release(runs)).toBe(1);
-    expect(await stage.runsOf(check.id)).toMatchObject([
-      { state: 'queued', ready_at: slotAt, expires_at: slotAt + 360_000 },
-    ]);
-    expect(await agent.claim()).toEqual([]);
-    clock.advance(400);
-    expect(await agent.claim()).toMatchObject([{ slotAt, leaseNumber: 2 }]);
-  });
-
-  it('never ends a slot before its time, and no slot of a paused check becomes a run', async () => {
-    await stage.start();
-    const { harness, clock } = stage;
-    const check = await createCheck(harness, { frequency: 10, privateLocations: ['lab'] });
-    const window = await harness.call('POST', '/v1/maintenance-windows', {
-      name: 'work',
-      startsAt: new Date(clock.wallMs()).toISOString(),
-      endsAt: new Date(clock.wallMs() + 86_400_000).toISOString(),
-      pauseAllChecks: true,
-    });
-    expect(window).toMatchObject({ status: 201 });
-    const { slotAt, scheduler } = await lookBeforeSlot(stage, check.id, 400);
-    expect(await stage.runsOf(check.id)).toEqual([]);
-    clock.advance(400);
-    await scheduler.turn();
-    expect(await stage.runsOf(check.id)).toMatchObject([
-      { slot_at: slotAt, ended: slotAt, state: 'missed', reason: 'paused-by-maintenance' },
-    ]);
-  });
-
-  it('cancels the runs of a check that is deactivated before their slots', async () => {
-    await stage.start();
-    const { harness, agent } = stage;
-    const check = await createCheck(harness, { frequency: 10, privateLocations: ['lab'] });
-    await lookBeforeSlot(stage, check.id, 400);
-    expect(await stage.runsOf(check.id)).toMatchObject([{ state: 'queued' }]);
-    await harness.call('PUT', `/v1/checks/${check.id}`, { activated: false });
-    expect(await stage.runsOf(check.id)).toMatchObject([{ state: 'cancelled', reason: 'deactivated' }]);
-    expect(await agent.claim({ aheadMs: 2_000, aheadSlots: { probe: 5 } })).toEqual([]);
   });
 
   it('renews the leases of a session and names the lost ones', async () => {

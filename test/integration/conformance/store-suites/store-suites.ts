@@ -18,6 +18,7 @@ import { deployedKindSuite } from './deployed-kinds.ts';
 import { deployedRefusalSuite } from './deployed-refusals.ts';
 import { deploymentListSuite } from './deployment-lists.ts';
 import { deploymentSuite } from './deployments.ts';
+import { earlyClaimSuite } from './early-claims.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
@@ -47,6 +48,7 @@ import { suiteErrorSuite } from './suite-errors.ts';
 /** Runs, slots, results and everything counted from them: the parts where the SQL of the engines differs. */
 export function runSuites(stage: StoreStage): void {
   leaseSuite(stage);
+  earlyClaimSuite(stage);
   longTransactionSuite(stage);
   slotSuite(stage);
   slotRecordSuite(stage);
