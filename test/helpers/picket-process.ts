@@ -22,12 +22,13 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Runs `picket ARGS` with only the given variables and PATH. */
+/** Runs `picket ARGS` with only the given variables and PATH. @param nodeArguments arguments of Node itself. */
 export function startPicket(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
+  nodeArguments: readonly string[] = [],
 ): PicketProcess {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [...nodeArguments, program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...programEnvironment, ...environment },
   });
@@ -94,12 +95,13 @@ export interface RunningService extends AsyncDisposable {
 
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
+  nodeArguments: readonly string[] = [],
 ): Promise<RunningService> {
   const dataDir = environment.DATA_DIR ?? (await mkdtemp(join(tmpdir(), 'picket-service-')));
   const port = Number(environment.PORT ?? (await freePort()));
   const apiKey = 'test-key-of-the-first-account';
   const url = `http://127.0.0.1:${port}`;
-  const process = startPicket(['service'], {
+  const variables = {
     PORT: String(port),
     DATA_DIR: dataDir,
     BOOTSTRAP_API_KEY: apiKey,
@@ -107,7 +109,8 @@ export async function startServiceProcess(
     // Tests poll until something happens.
     RATE_LIMIT_PER_MINUTE: '0',
     ...environment,
-  });
+  };
+  const process = startPicket(['service'], variables, nodeArguments);
   await until('the service is ready', () => answersOk(`${url}/-/readiness`), { process });
   return {
     process,
@@ -142,10 +145,11 @@ export interface RunningAgent extends AsyncDisposable {
 export async function startAgentProcess(
   options: { readonly serviceUrl: string; readonly key: string },
   environment: Readonly<Record<string, string>> = {},
+  nodeArguments: readonly string[] = [],
 ): Promise<RunningAgent> {
   const port = Number(environment.AGENT_HEALTH_PORT ?? (await freePort()));
   const healthUrl = `http://127.0.0.1:${port}`;
-  const process = startPicket(['agent'], {
+  const variables = {
     API_KEY: options.key,
     SERVICE_URL: options.serviceUrl,
     AGENT_HEALTH_PORT: String(port),
@@ -153,7 +157,8 @@ export async function startAgentProcess(
     // Only tests of scripts name the runtimes: no other test warms up sandboxes.
     RUNTIMES_DIR: '/nonexistent',
     ...environment,
-  });
+  };
+  const process = startPicket(['agent'], variables, nodeArguments);
   await until('the agent is ready', () => answersOk(`${healthUrl}/-/readiness`), { process });
   return {
     process,

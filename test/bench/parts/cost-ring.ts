@@ -14,11 +14,9 @@ import { startPostgres } from '../../helpers/service/postgres.ts';
 import { type CostStage, type CostTarget, intervalSeconds, proportionalMib } from './cost-stage.ts';
 import { descendants } from './end-children.ts';
 
-/** As the images start them, but for the least size of young objects: Node takes that one only as an argument. */
-const imageOptions = {
-  NODE_OPTIONS: '--max-semi-space-size=8',
-  MALLOC_ARENA_MAX: '2',
-};
+/** As the images and the packages start them. */
+const imageOptions = { MALLOC_ARENA_MAX: '2' };
+const imageArguments = ['--max-semi-space-size=8', '--min-semi-space-size=8'];
 
 const analyticsOf = {
   url: { kind: 'url-monitors', metric: 'responseTime_p95' },
@@ -33,7 +31,9 @@ export async function startCostRing(
 ): Promise<CostStage> {
   const resources = new AsyncDisposableStack();
   const database = engine === 'postgres' ? await onPostgres(resources) : await onSqlite(resources);
-  const service = resources.use(await startServiceProcess({ ...imageOptions, ...database.environment }));
+  const service = resources.use(
+    await startServiceProcess({ ...imageOptions, ...database.environment }, imageArguments),
+  );
   const location = await createLocation(service, 'lab');
   const spool = await mkdtemp(join(tmpdir(), 'picket-cost-'));
   resources.defer(() => rm(spool, { recursive: true, force: true }));
@@ -52,6 +52,7 @@ export async function startCostRing(
     await startAgentProcess(
       { serviceUrl: service.url, key: location.key },
       { ...imageOptions, SPOOL_DIR: spool, PROBE_CONCURRENCY: '100' },
+      imageArguments,
     ),
   );
   const connection = await database.connect();
