@@ -20,7 +20,7 @@ import { eventsIn } from './events.ts';
 import { figureLine, placeSection } from './figures.ts';
 import { header, muteCheck, whyNotWell } from './header.ts';
 import { heartbeatPart, pingTimes } from './heartbeat.ts';
-import { selectionOf } from './range.ts';
+import { type RangeFacts, selectionOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
 import { mostSlots, runsIn } from './runs.ts';
 import { CheckSeries, type ShownMetrics, shownMetrics, type Whole } from './series.ts';
@@ -51,15 +51,15 @@ async function checkPage(call: PageCall): Promise<View> {
   const [inEffect = stored] = await withGroups(store, [stored]);
   const times = type.pings ? pingTimes(check, type) : timingOf(inEffect);
   const perSlot = inEffect.definition.runParallel === true && !type.pings ? places : 1;
-  const expected = (period: { readonly from: number; readonly to: number }) =>
-    times === null ? 0 : perSlot * expectedSlots(times, period, mostSlots + 1);
+  const expected: RangeFacts['expected'] = (period, most) =>
+    times === null ? 0 : perSlot * expectedSlots(times, period, most);
   const selection = selectionOf(checkId, query, { expected, now, createdAt: stored.created });
   const { range, location } = selection;
   const metrics = shownMetrics(type, isPhase);
   const series = new CheckSeries(call, checkId, { type, metrics, range });
   const since = Math.max(range.from, stored.created);
   const shown = Promise.all([
-    runsIn(call, checkId, range, expected({ from: since, to: Math.min(range.to, now) })),
+    runsIn(call, checkId, range, expected({ from: since, to: Math.min(range.to, now) }, mostSlots + 1)),
     eventsIn(call, stored, { range, project: check.project }),
   ]).then(async ([runs, events]) => {
     const hasPlaces = places > 1 || location !== null || selection.by === 'location';

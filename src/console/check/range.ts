@@ -33,8 +33,8 @@ const longestMs = 8 * 365 * 24 * hourMs;
 
 /** Facts that decide the default range of a check. */
 export interface RangeFacts {
-  /** Number of slots that the check has in a period by its settings, of all its locations. */
-  readonly expected: (period: { readonly from: number; readonly to: number }) => number;
+  /** Number of slots that the check has in a period by its settings, of all its locations; counting may stop at `most`. */
+  readonly expected: (period: { readonly from: number; readonly to: number }, most: number) => number;
   readonly now: number;
   /** When the check was created, in epoch milliseconds; absent: long ago. */
   readonly createdAt?: number;
@@ -57,7 +57,8 @@ export function rangeOf(query: URLSearchParams, { expected, now, createdAt = 0 }
 function usualRange(expected: RangeFacts['expected'], now: number, createdAt: number): RangeName {
   const lifelong = rangeNames.findIndex((one) => ranges[one].ms >= now - createdAt);
   const longest = lifelong < 0 ? longestDefault : Math.min(lifelong, longestDefault);
-  const fits = (one: RangeName) => expected({ from: now - ranges[one].ms, to: now }) <= mostBars;
+  const fits = (one: RangeName) =>
+    expected({ from: now - ranges[one].ms, to: now }, mostBars + 1) <= mostBars;
   return rangeNames.slice(0, longest + 1).findLast(fits) ?? '1h';
 }
 
