@@ -8,6 +8,7 @@ import type { Runtime } from '../../../src/sandbox/runtimes/runtimes.ts';
 import { isNight } from '../../helpers/night.ts';
 import { type ScriptStage, scriptTests, startScriptStage } from '../../helpers/scripts/script-stage.ts';
 import { standInBrowser } from '../../helpers/scripts/stand-in-browser.ts';
+import { blocksOf } from '../docs/command-blocks.ts';
 
 /** Playwright's own builds cannot be had here: programs that speak its protocol stand in for them. */
 describe('scripts in other browsers than Chromium', () => {
@@ -84,6 +85,16 @@ describe('scripts in other browsers than Chromium', () => {
       code: 'BROWSER_MISSING',
       message: 'This agent has no webkit: install it with "picket browsers install webkit"',
     });
+  });
+
+  itRuns('never open another in its place, as the example of the documents', async () => {
+    const example = blocksOf('docs/reference/scripts.md').find(({ text }) => text.includes('"browsers"'));
+    const { script, browsers } = JSON.parse(example?.text ?? '');
+    const { failure, detail } = await run(script, [], { browsers });
+    expect(failure?.message).toBe(
+      'This agent has no firefox: install it with "picket browsers install firefox"',
+    );
+    expect(detail.tests).toEqual([]);
   });
 
   itRuns('are at fault if they open one that their check does not name', async () => {
