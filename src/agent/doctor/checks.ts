@@ -72,9 +72,11 @@ export const locationChecks: Examination = {
     const needs = await contact.needs();
     if (!needs) return skipped('the service is too old to report what its checks need');
     if (needs.length === 0) return ok('no check runs at this location yet');
-    const workingTypes = findings.flatMap(({ examination, status, about }) =>
-      examination === runningChecks.name && status === 'ok' && about !== undefined ? [about] : [],
+    const tried = findings.filter(
+      ({ examination, about }) => examination === runningChecks.name && about !== undefined,
     );
+    if (tried.length === 0) return skipped(`not examined: see ${runningChecks.name}`);
+    const workingTypes = tried.flatMap(({ status, about = '' }) => (status === 'ok' ? [about] : []));
     const runtimeIds = await installedRuntimes(settings.scripts.runtimesDirectory);
     const browsers = await findOtherBrowsers(browsersDirectoryOf(settings.scripts));
     const browserNames = browsers.map(({ name }) => name);

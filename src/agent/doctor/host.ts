@@ -9,8 +9,8 @@ import { ok, problem, skipped, warning } from './examination.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { openedScripts } from './scripts.ts';
 
-/** Memory of the agent process itself, with its threads. */
-const ownBytes = 300 * 1024 ** 2;
+/** Memory of the agent process itself, with its threads; in a container also of the doctor that runs next to it. */
+export const ownBytes = 300 * 1024 ** 2;
 
 /** Compares the memory limit of the control group with the number of scripts that may run concurrently. */
 export const memory: Examination = {

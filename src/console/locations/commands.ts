@@ -228,7 +228,7 @@ spec:
             capabilities: { drop: [ALL] }
           resources:
             requests: { cpu: 50m, memory: 128Mi }
-            limits: { memory: 256Mi }
+            limits: { memory: 384Mi }
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
             - { name: spool, mountPath: /var/spool/picket }

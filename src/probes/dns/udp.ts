@@ -107,7 +107,8 @@ export function queryUdp(
         };
         waiting ??= setTimeout(() => void setImmediate(end), Math.max(0, malformedAtMs - eventMs));
       });
-      socket.connect(server.port, server.address, () => {
+      // As a listener, not as an argument: Node calls that with an error too, where no route leads to the address.
+      socket.once('connect', () => {
         const { port: localPort } = socket.address();
         controls.onAttempt?.({
           protocol: 'udp',
@@ -121,6 +122,7 @@ export function queryUdp(
         times.afterSending();
         sentMs = performance.now();
       });
+      socket.connect(server.port, server.address);
       return () => {
         clearTimeout(waiting);
         socket.close();

@@ -119,7 +119,8 @@ class Asking {
       await this.#ask(await this.#resolved());
       return this.#result();
     } catch (thrown) {
-      const error = classifyError(thrown, this.#exchanged.length > 0 ? 'firstByte' : 'dns', this.#where);
+      const phase = this.#address === null ? 'dns' : 'firstByte';
+      const error = classifyError(thrown, phase, this.#where);
       if (!(error instanceof ProbeError)) throw error;
       return this.#result(error);
     }
@@ -206,7 +207,8 @@ class Asking {
           this.#answer = bytes;
           next();
         });
-        socket.connect(port, address, () => {
+        // As a listener, not as an argument: Node calls that with an error too, where no route leads to the address.
+        socket.once('connect', () => {
           const { port: localPort } = socket.address();
           onAttempt?.({
             ...{ protocol: 'udp', hostname, isSecure: false, address, port },
@@ -215,6 +217,7 @@ class Asking {
           this.#times = this.#timekeeper.packets(socket);
           next();
         });
+        socket.connect(port, address);
         return () => {
           clearTimeout(timer);
           socket.close();

@@ -2,6 +2,7 @@ import type { IDeployment } from 'kubernetes-models/apps/v1';
 import type { IContainer } from 'kubernetes-models/v1';
 import { expect } from 'vitest';
 import { AgentConfig, readAgentSettings } from '../../../src/agent/config.ts';
+import { ownBytes } from '../../../src/agent/doctor/host.ts';
 import { readServiceConfig, ServiceConfig } from '../../../src/platform/config/config.ts';
 
 /**
@@ -111,11 +112,21 @@ function expectDeployment(
   const variables = variablesOf(container, configMaps);
   const [role = ''] = container.args ?? [];
   expectAccepted(role, variables);
-  if (role === 'agent') expectGraceFor(variables, pod.terminationGracePeriodSeconds ?? 30);
+  if (role === 'agent') {
+    expectGraceFor(variables, pod.terminationGracePeriodSeconds ?? 30);
+    // `picket doctor` in the pod does not call it too little.
+    expect(bytesOf(String(container.resources?.limits?.memory))).toBeGreaterThanOrEqual(ownBytes);
+  }
   // Written files have a mount, because the root file system is read-only.
   const places = mounts.map(({ mountPath }) => mountPath);
   expect(places).toContain('/tmp');
   for (const place of [variables.SPOOL_DIR, variables.DATA_DIR]) if (place) expect(places).toContain(place);
+}
+
+/** @param quantity a size in Mi or Gi, as our manifests have it. */
+function bytesOf(quantity: string): number {
+  const [, number, unit] = /^(\d+)(Mi|Gi)$/.exec(quantity) ?? [];
+  return Number(number) * 1024 ** (unit === 'Gi' ? 3 : 2);
 }
 
 function variablesOf(container: IContainer, configMaps: Readonly<Record<string, Variables>>): Variables {

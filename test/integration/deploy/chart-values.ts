@@ -7,7 +7,7 @@ export const chartValues: Readonly<Record<string, Values>> = {
   'an agent': { agent },
   'an agent with its key': { agent: { serviceUrl: agent.serviceUrl, apiKey: 'pl_"quoted"' } },
   'an uptime agent': {
-    agent: { ...agent, kind: 'uptime', shutdownGraceSeconds: 30, resources: { limits: { memory: '200Mi' } } },
+    agent: { ...agent, kind: 'uptime', shutdownGraceSeconds: 30, resources: { limits: { memory: '500Mi' } } },
   },
   'without a profile': { agent: { ...agent, seccompProfile: '' } },
   'behind a proxy': {
