@@ -89,7 +89,7 @@ export interface RunFacts {
   readonly unmaskedNames: readonly string[];
 }
 
-/** What the main thread knows of a run from its lease. */
+/** Facts about a run that the main thread keeps from its lease. */
 export interface RunOrigin {
   /** When the run was due, by the service's clock. */
   readonly slotAtMs: number;

@@ -179,7 +179,7 @@ export class Ledger {
     };
     // A run that ends at this moment is moved to another partition, which a statement may be unable to follow.
     const due = await this.#store.retrying(({ leases }) => leases.claim(filter));
-    // Whoever has runs of now to do takes none of later.
+    // An agent that has due runs to start takes no early ones.
     const early = filter.lanes.flatMap(({ lane, limit }) => {
       const isFull = due.filter((run) => run.lane === lane).length >= limit;
       const slots = Math.min(limit, request.aheadSlots[lane]);

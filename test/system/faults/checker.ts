@@ -76,9 +76,13 @@ function sortedCalls(events: readonly HistoryEvent[]): Calls {
   };
 }
 
+/** Slots become runs up to this long before they are due (ADR 52). */
+const earlyMs = 1_500;
+
 /**
  * Every slot is in exactly one record: the records of a check at a location are contiguous, from the first slot after
- * its creation to the last one before its deactivation. Computed without the product's schedule.
+ * its creation to the last one before its deactivation, or the one after it if that was already on its way. Computed
+ * without the product's schedule.
  */
 function judgeSlots(check: CampaignCheck, allRuns: readonly Run[]): Violation[] {
   const violations: Violation[] = [];
@@ -98,7 +102,7 @@ function judgeSlots(check: CampaignCheck, allRuns: readonly Run[]): Violation[] 
     const lastSlotAt = last.slotAt + (last.slotCount - 1) * check.intervalMs;
     if (first.slotAt > check.createdWithin[1] + check.intervalMs || first.slotAt < earliest)
       violations.push({ code: 'slot-missing', text: `${where} begins with the slot at ${first.slotAt}` });
-    if (lastSlotAt <= check.endedWithin[0] - check.intervalMs || lastSlotAt > latest)
+    if (lastSlotAt <= check.endedWithin[0] - check.intervalMs || lastSlotAt > latest + earlyMs)
       violations.push({ code: 'slot-missing', text: `${where} ends with the slot at ${lastSlotAt}` });
     for (const [index, record] of records.entries()) {
       const next = records[index + 1];
