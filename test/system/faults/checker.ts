@@ -81,7 +81,7 @@ const earlyMs = 1_500;
 
 /**
  * Every slot is in exactly one record: the records of a check at a location are contiguous, from the first slot after
- * its creation to the last one before its deactivation, or the one after it if that was already on its way. Computed
+ * its creation to the last one before its deactivation, or the one after it if that was already a run. Computed
  * without the product's schedule.
  */
 function judgeSlots(check: CampaignCheck, allRuns: readonly Run[]): Violation[] {
