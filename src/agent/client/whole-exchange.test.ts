@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { ServiceConnection } from './service-connection.ts';
 
+const noProxy = { https: undefined, http: undefined, all: undefined, except: undefined };
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
@@ -13,7 +14,7 @@ async function connected(answer: RequestListener): Promise<ServiceConnection> {
   const server: Server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const serviceUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const access = { serviceUrl, apiKey: 'pl_0123456789abcdef', proxy: {} };
+  const access = { serviceUrl, apiKey: 'pl_0123456789abcdef', proxy: noProxy };
   const connection = new ServiceConnection(access, { version: '1.0.0', maxAnswerBytes: 1000 });
   ends.push(async () => {
     await connection.close();

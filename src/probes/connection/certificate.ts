@@ -38,7 +38,7 @@ const maxChainLength = 10;
 export class CertificateReader {
   facts: CertificateFacts | undefined;
   #socket: TLSSocket | undefined;
-  /** What the options of the socket refer to: Node keeps them as long as the socket. */
+  /** Node keeps the options of a socket as long as the socket: they refer to this link alone. */
   readonly #link: { reader: CertificateReader | undefined } = { reader: this };
 
   /** Pass to `connect` as `checkServerIdentity`: compares the host name as Node does. */
@@ -69,7 +69,7 @@ export class CertificateReader {
       if (certificate) this.facts = { ...factsOfX509(certificate), ...negotiated(socket) };
     };
     if (!isChecked) {
-      // Node has asked for OpenSSL's verdict by then, and each answer is an error with a stack.
+      // By then Node knows OpenSSL's verdict: each reading of it makes an error with a stack.
       socket.prependOnceListener('secureConnect', () => {
         if (!this.facts) read();
       });
