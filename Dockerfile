@@ -139,6 +139,8 @@ RUN for id in runtimes/*.*; do \
       [ -d "${id}" ] || continue; \
       node dist/lib/program/compile-modules.mjs "${id}/node_modules" /usr/lib/chromium/chromium-headless-shell || exit 1; \
     done
+# What an agent and a service run when they start, compiled by the same Node: both are started once.
+RUN --mount=source=scripts/bundle/compile.mjs,target=/tmp/compile.mjs node /tmp/compile.mjs dist/lib agent service
 # For `docker exec AGENT picket doctor`.
 RUN printf '#!/bin/sh\nexec node /app/dist/lib/cli.js "$@"\n' > /usr/local/bin/picket && chmod 755 /usr/local/bin/picket
 
