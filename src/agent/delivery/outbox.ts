@@ -7,6 +7,8 @@ export interface WaitingReport {
   readonly kind: SpoolKind;
   /** When it was spooled, in epoch milliseconds by the service's clock. */
   readonly atMs: number;
+  /** When it is written to disk unless it is settled by then, on the monotonic clock; not for results from disk. */
+  readonly writeAtMs?: number;
   /** Its place on disk, once it is written. */
   place: { readonly ref: number; readonly epoch: number } | undefined;
   /**

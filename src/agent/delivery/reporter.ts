@@ -57,11 +57,11 @@ export class Reporter {
   }
 
   /** Keeps a report in the spool and sends it. @param options.mayWait for others, at most a second. */
-  add(report: Report, kind: SpoolKind, { mayWait }: { readonly mayWait: boolean }): void {
-    this.#outbox.add(this.#options.spool.add(report, kind));
+  add(report: Report, kind: SpoolKind, options: { readonly mayWait: boolean }): void {
+    this.#outbox.add(this.#options.spool.add(report, kind, options));
     const isLast = this.#emptied !== undefined;
     const nowMs = this.#options.clock.monotonicMs();
-    const atMs = mayWait && !isLast ? nowMs + patienceMs : this.#lastStartMs + coalesceMs;
+    const atMs = options.mayWait && !isLast ? nowMs + patienceMs : this.#lastStartMs + coalesceMs;
     this.#freshAtMs = Math.min(this.#freshAtMs, atMs);
     this.#scheduleFresh();
   }

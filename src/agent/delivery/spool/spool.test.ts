@@ -41,10 +41,10 @@ async function openSpool() {
     onDropped: () => undefined,
     onBacklog: () => undefined,
   });
-  const add = (resultId: string) => {
+  const add = (resultId: string, options = { mayWait: false }) => {
     const durable = Promise.withResolvers<void>();
     stored.set(resultId, durable);
-    return { waiting: spool.add(reportOf(resultId), 'final'), durable: durable.promise };
+    return { waiting: spool.add(reportOf(resultId), 'final', options), durable: durable.promise };
   };
   const left = async () => {
     const taken = await spool.take({ maxCount: 10, maxSize: 1_000_000 });
@@ -77,12 +77,26 @@ it('does not write results that the service accepts first', async () => {
   await spool.close();
 });
 
+it('writes results that may wait with the first that may not, and a second later without any', async () => {
+  const { spool, add, appends } = await openSpool();
+  const taken = add('taken', { mayWait: true });
+  const patient = add('patient', { mayWait: true });
+  await add('other').durable;
+  expect(appends).toEqual([['taken', 'patient', 'other']]);
+  await patient.durable;
+  spool.settle(taken.waiting);
+  const sinceMs = performance.now();
+  await add('last', { mayWait: true }).durable;
+  expect(performance.now() - sinceMs).toBeGreaterThan(1_000);
+  await spool.close();
+});
+
 it('writes results at once whose files the service does not have yet', async () => {
   const { spool, appends } = await openSpool();
   // Delayed work never runs.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const artifacts = { files: [] } as unknown as NonNullable<Report['artifacts']>;
-  spool.add({ ...reportOf('with files'), artifacts }, 'final');
+  spool.add({ ...reportOf('with files'), artifacts }, 'final', { mayWait: true });
   await vi.waitFor(() => expect(appends).toEqual([['with files']]));
   vi.useRealTimers();
   await spool.close();

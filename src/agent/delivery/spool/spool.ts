@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { waitAtMost } from '@picket/lib/clock.ts';
 import type { Report } from '../../run/contracts.ts';
 import { sizeOf, type WaitingReport } from '../outbox.ts';
+import { logFolder } from './log-folder.ts';
 import type { SpoolKind } from './segment.ts';
-import type { SpoolFacts, SpoolItem } from './spool-message.ts';
+import type { SpoolItem } from './spool-message.ts';
 import type { SpoolOptions, SpoolState } from './spool-options.ts';
 import { SpoolProblem, SpoolThread } from './spool-thread.ts';
 import { reportOf, spooledText } from './spooled-report.ts';
@@ -15,6 +16,8 @@ const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
  * the agent is killed meanwhile, another agent repeats the run once its lease expires.
  */
 const gatherMs = 100;
+/** The same for a result whose report waits for others for a second. */
+const patientGatherMs = 1_200;
 /** How long a broken disk is left alone, and how long a write may take before its results count as not kept. */
 const retryMs = 5000;
 const slowMs = 5000;
@@ -23,8 +26,8 @@ const closeMs = 2000;
 /**
  * Keeps results until the service has them, on disk if possible.
  *
- * A new result is `sending`. If it is not settled after 100 ms, it is written to disk, together with all others that
- * wait (one sync for all). A result with artifacts is written at once, because they stay after its receipt. `onDurable`
+ * A new result is `sending`. If it is not settled after 100 ms, or 1.2 s if its report may wait, it is written to disk,
+ * together with all others that wait (one sync for all). A result with artifacts is written at once, because they stay after its receipt. `onDurable`
  * is called once it is on disk. The reporter either settles it or releases it to the backlog: then it is written at
  * once, memory drops it, and `take` returns it later, oldest first, together with results of earlier agents.
  *
@@ -45,7 +48,7 @@ export class Spool {
   /** Whether the log says that results are kept in memory. */
   #isProblemLogged = false;
   #isStoring = false;
-  #gathering: NodeJS.Timeout | undefined;
+  #gathering: { readonly timer: NodeJS.Timeout; readonly atMs: number } | undefined;
   /** Waiting results are to be written as soon as the disk is free. */
   #isUrgent = false;
   #isStopping = false;
@@ -101,12 +104,18 @@ export class Spool {
     await waitAtMost(this.#options.clock, this.#open(), slowMs);
   }
 
-  /** Adds a result that is about to be sent. */
-  add(report: Report, kind: SpoolKind): WaitingReport {
-    const atMs = Math.round(this.#options.serviceClock.nowMs());
-    const waiting: WaitingReport = { report, kind, atMs, place: undefined, state: 'sending' };
+  /** Adds a result that is about to be sent. @param options.mayWait whether it is sent within a second, with others. */
+  add(report: Report, kind: SpoolKind, options: { readonly mayWait: boolean }): WaitingReport {
+    const { clock, serviceClock } = this.#options;
+    const atMs = Math.round(serviceClock.nowMs());
+    const writeAtMs = clock.monotonicMs() + (options.mayWait ? patientGatherMs : gatherMs);
+    const waiting: WaitingReport = { report, kind, atMs, writeAtMs, place: undefined, state: 'sending' };
     this.#unstored.add(waiting);
     this.#unstoredSize += sizeOf(waiting);
+    if (this.#gathering && writeAtMs < this.#gathering.atMs) {
+      clearTimeout(this.#gathering.timer);
+      this.#gathering = undefined;
+    }
     // It stays after its receipt: otherwise the next agent would discard the files.
     if (report.artifacts) this.#isUrgent = true;
     this.#store();
@@ -173,7 +182,8 @@ export class Spool {
     if (!thread) return;
     this.#storeNow();
     this.#sendSettled();
-    await waitAtMost(this.#options.clock, this.#finish(thread), closeMs);
+    const closed = thread.ask<'close'>({ op: 'close' }).catch((thrown: unknown) => this.#failed(thrown));
+    await waitAtMost(this.#options.clock, closed, closeMs);
     await thread.terminate();
   }
 
@@ -183,14 +193,6 @@ export class Spool {
     this.#stored ??= Promise.withResolvers();
     this.#storeNow();
     await waitAtMost(this.#options.clock, this.#stored.promise, closeMs);
-  }
-
-  async #finish(thread: SpoolThread): Promise<void> {
-    try {
-      await thread.ask<'close'>({ op: 'close' });
-    } catch (thrown) {
-      this.#failed(thrown);
-    }
   }
 
   async #open(): Promise<void> {
@@ -206,31 +208,13 @@ export class Spool {
       return;
     }
     const { facts } = this.#thread;
-    if (facts && this.#openedEpoch !== this.#epoch) this.#logFolder(facts);
+    if (facts && this.#openedEpoch !== this.#epoch) logFolder(facts, log);
     this.#openedEpoch = this.#epoch;
     this.#problem = undefined;
     if (this.#isProblemLogged) log.info('results are on disk again');
     this.#isProblemLogged = false;
     this.#store();
     this.#options.onBacklog();
-  }
-
-  #logFolder(facts: SpoolFacts): void {
-    const { log } = this.#options;
-    const { openCount, losses, foreignFolders, folder } = facts;
-    if (openCount > 0) log.info({ results: openCount }, 'sending results found in the spool');
-    if (losses.damagedParts > 0) {
-      log.error(
-        { parts: losses.damagedParts, folder: `${folder}/quarantine` },
-        'damaged parts of the spool quarantined; everything else is sent',
-      );
-    }
-    if (foreignFolders > 0) {
-      log.warn(
-        { folders: foreignFolders },
-        'spool folders of other keys or services found; start an agent with their key, or remove them',
-      );
-    }
   }
 
   /** Writes the results that wait for the disk, one append at a time. */
@@ -244,7 +228,7 @@ export class Spool {
     }
     const isUrgent = this.#isUrgent || this.#stored || this.#unstored.size >= appendLimits.maxCount;
     if (!isUrgent) {
-      this.#gathering ??= setTimeout(() => this.#storeNow(), gatherMs);
+      this.#gathering ??= this.#gather();
       return;
     }
     this.#isUrgent = false;
@@ -252,8 +236,24 @@ export class Spool {
     void this.#append(this.#thread, this.#nextBatch());
   }
 
+  /** Waits until the first result is to be written; most are settled by then. */
+  #gather() {
+    const atMs = this.#earliestMs();
+    const waitMs = Math.max(0, Math.ceil(atMs - this.#options.clock.monotonicMs()));
+    const timer = setTimeout(() => {
+      this.#gathering = undefined;
+      if (this.#earliestMs() <= atMs) this.#isUrgent = true;
+      this.#store();
+    }, waitMs);
+    return { timer, atMs };
+  }
+
+  #earliestMs(): number {
+    return Math.min(...[...this.#unstored].map(({ writeAtMs = 0 }) => writeAtMs));
+  }
+
   #storeNow(): void {
-    clearTimeout(this.#gathering);
+    clearTimeout(this.#gathering?.timer);
     this.#gathering = undefined;
     this.#isUrgent = true;
     this.#store();

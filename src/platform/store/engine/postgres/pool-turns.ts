@@ -30,7 +30,7 @@ export function inTurns(turns: FairQueue, pool: PostgresPool): PostgresPool {
         // The pool creates the function anew each time it hands out a connection.
         const release = client.release;
         // A constant first: see CONTRIBUTING.md about functions in properties.
-        const releaseWithTurn = (error?: Error | boolean) => {
+        const releaseWithTurn = (error?: boolean) => {
           release.call(client, error);
           released.resolve();
         };
