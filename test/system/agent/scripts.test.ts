@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
@@ -12,9 +12,10 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { sampleOf } from '../../helpers/night.ts';
 import { browserTroubles } from '../../helpers/scripts/browser-trouble.ts';
+import { scriptProcessesIn } from '../../helpers/scripts/script-processes.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
-import { processesWhere, supervisorPidOf } from '../sandbox/processes.ts';
+import { supervisorPidOf } from '../sandbox/processes.ts';
 
 const imports = "import { test, expect } from '@playwright/test';\n";
 const runTimeoutMs = 40_000;
@@ -36,16 +37,7 @@ async function resultOf(run: LeasedRun) {
   return await stage.service.waitFor('the result', () => stage.service.resultOf(run.runId), runTimeoutMs);
 }
 
-/** Processes of this agent's sandboxes, by their HOME: other tests run scripts on this machine at the same time. */
-const processesWith = (text: string) =>
-  processesWhere(
-    (_status, pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text) &&
-      readFileSync(`/proc/${pid}/environ`, 'latin1').includes(scripts.path),
-  );
-const scriptProcesses = () => processesWith('program/run/launch.cjs');
-/** The browser itself: its child processes overwrite their environment with their title. */
-const browserProcesses = () => processesWith('/.picket/browsers/');
+const processes = () => scriptProcessesIn(scripts.path);
 
 function needsRuntime(context: TestContext) {
   if (missingRuntimes) context.skip(missingRuntimes);
@@ -269,9 +261,9 @@ describe('an agent with scripts', () => {
     );
     stage.service.enqueue(run);
     await stage.service.waitFor('its page', () => stage.target.requests.includes('/cancelled'), runTimeoutMs);
-    expect(browserProcesses()).not.toEqual([]);
+    expect(processes().browsers()).not.toEqual([]);
     stage.service.cancel(run.runId);
-    await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
+    await stage.service.waitFor('no browser', () => processes().leftBrowsers().length === 0, runTimeoutMs);
   });
 
   it('claims the next run at once when a full lane has capacity again', async (context) => {
@@ -318,7 +310,7 @@ describe('an agent with scripts', () => {
       expect(text).toMatch(says);
       expect(text).not.toContain('OPENED');
       expect(JSON.stringify(result)).not.toContain('root:x:0');
-      await stage.service.waitFor('no browser', () => browserProcesses().length === 0);
+      await stage.service.waitFor('no browser', () => processes().leftBrowsers().length === 0);
     });
   }
 
@@ -348,8 +340,8 @@ describe('an agent with scripts', () => {
     const { signal } = await agent.exited;
     expect(signal).toBeNull();
     expect(stage.service.released.map(({ runId }) => runId)).toContain(run.runId);
-    expect(browserProcesses()).toEqual([]);
-    expect(scriptProcesses()).toEqual([]);
+    expect(processes().browsers()).toEqual([]);
+    expect(processes().scripts()).toEqual([]);
     expect(readdirSync(join(scripts.path, '0/sandboxes')).filter((name) => name.startsWith('slot'))).toEqual(
       [],
     );
