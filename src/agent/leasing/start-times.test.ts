@@ -6,7 +6,7 @@ it('starts each at its time, in the order of the times, and none that was delete
   const started: { readonly name: string; readonly lateMs: number }[] = [];
   const done = Promise.withResolvers<void>();
   const nowMs = systemClock.monotonicMs();
-  const times = { last: nowMs + 60, gone: nowMs + 40, first: nowMs + 20, twin: nowMs + 20, past: nowMs - 5 };
+  const times = { last: nowMs + 90, gone: nowMs + 60, first: nowMs + 40, twin: nowMs + 40, past: nowMs - 30 };
   const starts = new StartTimes<keyof typeof times>({
     clock: systemClock,
     start: (name) => {

@@ -3,7 +3,13 @@ import type { Clock } from '@picket/lib/clock.ts';
 /** Timers count whole milliseconds: what is due within this time starts now instead of a millisecond late. */
 const toleranceMs = 0.5;
 
-/** Starts things at their times, each once. One timer serves all: hundreds may wait. */
+/**
+ * Things whose times lie within such a step of each other start together, at its end. Each start by itself wakes three
+ * threads: at 100 checks a second that is a fifth of the CPU time of an agent.
+ */
+const stepMs = 25;
+
+/** Starts things at their times, each once, or a step later at most. One timer serves all: hundreds may wait. */
 export class StartTimes<Item> {
   readonly #clock: Clock;
   readonly #start: (item: Item) => void;
@@ -21,8 +27,9 @@ export class StartTimes<Item> {
     return this.#waiting.length;
   }
 
-  /** @param atMs on the monotonic clock. */
-  add(item: Item, atMs: number): void {
+  /** @param timeMs on the monotonic clock. */
+  add(item: Item, timeMs: number): void {
+    const atMs = Math.ceil(timeMs / stepMs) * stepMs;
     // Items arrive nearly in order.
     let place = this.#waiting.length;
     while (place > 0 && (this.#waiting[place - 1]?.atMs ?? 0) > atMs) place -= 1;
