@@ -9,6 +9,7 @@
  */
 import { spawn } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   globSync,
   mkdtempSync,
@@ -161,7 +162,11 @@ function keepLargest(folder) {
   for (const file of written.toSorted((one, other) => statSync(one).size - statSync(other).size)) {
     const kept = file.replace(/\.\d+$/, '');
     if (existsSync(kept) && statSync(kept).size >= statSync(file).size) rmSync(file);
-    else renameSync(file, kept);
+    else {
+      // A process that is recorded makes files for its own user; in an image another one runs them.
+      chmodSync(file, 0o644);
+      renameSync(file, kept);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { besideFullBundle } from '../../scripts/bundle/kinds.ts';
 
@@ -19,4 +19,11 @@ it('leaves packages that programs of sandboxes load, or that are found by name, 
   ].filter((name) => !/^node:|^@?playwright/.test(name));
   expect(names).toContain('tar-stream');
   expect(names.filter((name) => !besideFullBundle().includes(name))).toEqual([]);
+});
+
+it('has compiled code that the user of the image can read, whoever built it', () => {
+  const folder = dirname(process.env.PICKET_TEST_PROGRAM ?? '');
+  const compiled = globSync(join(folder, '*.compiled'));
+  expect(compiled.length).toBeGreaterThan(100);
+  expect(compiled.filter((file) => (statSync(file).mode & 0o444) !== 0o444)).toEqual([]);
 });
