@@ -1,6 +1,6 @@
 /**
  * Runs one benchmark: `npm run bench -- NAME [OPTIONS…]`. Without a name it lists them. Prints the machine and the benchmark's table,
- * and ends with one line `BENCH name key=value …`; docs/explanation/benchmarks.md keeps the newest figures. A benchmark is a file of
+ * and ends with one line `BENCH name key=value …`. `--against=FOLDER` compares these figures with those of another checkout. docs/explanation/benchmarks.md keeps the newest figures. A benchmark is a file of
  * test/bench/ whose default export measures and returns a `BenchReport`.
  */
 import { readdirSync } from 'node:fs';
@@ -11,6 +11,7 @@ import Table from 'cli-table3';
 import { endChildrenOnSignal } from '../test/bench/parts/end-children.ts';
 import type { Bench, BenchReport } from '../test/bench/report.ts';
 import compile from '../test/helpers/compiled-program.ts';
+import { againstOption, compareWith } from './bench/against.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'bench');
 const names = readdirSync(folder)
@@ -23,8 +24,9 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2);
 }
 
+const against = againstOption(options);
 // Measure the compiled program that ships.
-await compile();
+if (against === undefined) await compile();
 const { default: bench } = (await import(join(folder, `${name}.bench.ts`))) as { default: Bench };
 console.log(styleText('bold', bench.title));
 console.log(machine());
@@ -39,6 +41,7 @@ console.log(`BENCH ${name} ${figures.join(' ')}`);
 
 async function measured(): Promise<BenchReport> {
   using _children = endChildrenOnSignal();
+  if (against !== undefined) return await compareWith(against, name as string, options);
   return await bench.run({
     options,
     progress: (text) => process.stderr.write(`  ${text}\n`),

@@ -18,7 +18,7 @@ import {
   plainOnPostgres,
   plainOnSqlite,
 } from './parts/many-results.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -57,11 +57,11 @@ interface Engine {
 const bench: Bench = {
   title: 'Analytics over results of one check in a window of 30 days',
   async run(run) {
-    const only = textOption(run, 'engine', '');
+    const engines = choicesOption(run, 'engine', bothEngines);
     const rows: string[][] = [];
     const notes: string[] = [];
     const figures: Record<string, string | number> = {};
-    if (only !== 'postgres') {
+    if (engines.includes('sqlite')) {
       const folder = temporaryFolder();
       const path = join(folder.path, 'picket.sqlite');
       const service = await openHarness({ folder: folder.path });
@@ -75,7 +75,7 @@ const bench: Bench = {
       await service.close();
       folder.remove();
     }
-    if (only !== 'sqlite') {
+    if (engines.includes('postgres')) {
       const server = await startPostgres();
       const databaseUrl = await server.createDatabase();
       const service = await openHarness({ databaseUrl });

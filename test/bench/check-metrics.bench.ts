@@ -20,7 +20,7 @@ import {
 } from '../helpers/service/service.ts';
 import { ledgerRow } from '../integration/conformance/store-suites/coverage.ts';
 import { resultRow } from '../integration/conformance/store-suites/result-samples.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /** `npm run bench -- check-metrics [--checks=10000] [--scrapes=10] [--engine=sqlite|postgres]`; needs a Prometheus. */
 const bench: Bench = {
@@ -28,10 +28,10 @@ const bench: Bench = {
   async run(run) {
     const checks = numberOption(run, 'checks', 10_000);
     const scrapes = numberOption(run, 'scrapes', 10);
-    const only = textOption(run, 'engine', '');
+    const engines = choicesOption(run, 'engine', bothEngines);
     const all: Figures[] = [];
-    if (only !== 'postgres') all.push(await measure('SQLite', undefined, { run, checks, scrapes }));
-    if (only !== 'sqlite') {
+    if (engines.includes('sqlite')) all.push(await measure('SQLite', undefined, { run, checks, scrapes }));
+    if (engines.includes('postgres')) {
       const server = await startPostgres({ isDurable: true });
       try {
         all.push(await measure('PostgreSQL', await server.createDatabase(), { run, checks, scrapes }));

@@ -10,7 +10,7 @@ import {
   type Window,
 } from './parts/cost-stage.ts';
 import { startLineProcess } from './parts/line-process.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /**
  * `npm run bench -- cost [--minutes=5] [--warm-up-minutes=1] [--rounds=2] [--targets=1000] [--only=url|dns|icmp]
@@ -21,15 +21,18 @@ const bench: Bench = {
   title: 'Cost of monitoring 1,000 targets every 10 s: Picket, and Prometheus with blackbox_exporter',
   async run(run) {
     needPrograms('prometheus-blackbox-exporter', 'prometheus');
-    const only = textOption(run, 'only', '');
+    const kinds = choicesOption(run, 'only', ['url', 'dns', 'icmp']);
     await using targets = startLineProcess('targets.ts');
     const ports = JSON.parse(await targets.next());
     const rows: string[][] = [];
     const figures: Record<string, string> = {};
-    for (const kind of ['url', 'dns', 'icmp'] as const) {
-      if (only !== '' && only !== kind) continue;
+    for (const kind of kinds) {
       const found = await compare(run, costTargets(kind, numberOption(run, 'targets', 1000), ports));
       rows.push(...rowsOf(run, kind, found));
+      figures[`${kind}_cpu_us`] = median(found.ring.map(cpuUs)).toFixed(0);
+      for (const process of Object.keys(found.ring[0]?.cpuMs ?? {}))
+        figures[`${kind}_${process}_us`] = median(found.ring.map((one) => cpuUsOf(one, process))).toFixed(0);
+      figures[`${kind}_bytes`] = median(found.ring.map(bytesPerCheck)).toFixed(0);
       figures[`${kind}_cpu_ratio`] = ratios(found, cpuUs).toFixed(2);
       figures[`${kind}_memory_ratio`] = ratios(found, ({ memoryMib }) => memoryMib).toFixed(2);
     }
@@ -64,7 +67,7 @@ interface Compared {
 async function compare(run: BenchRun, targets: readonly CostTarget[]): Promise<Compared> {
   const ring: Measured[] = [];
   const pair: Measured[] = [];
-  const engine = textOption(run, 'engine', 'sqlite') === 'postgres' ? 'postgres' : 'sqlite';
+  const [engine = 'sqlite'] = choicesOption(run, 'engine', bothEngines);
   const sides = [
     { name: 'Picket', found: ring, start: () => startCostRing(targets, engine) },
     { name: 'Prometheus', found: pair, start: () => startCostPair(targets) },
@@ -107,6 +110,10 @@ async function measure(run: BenchRun, stage: CostStage, targetCount: number): Pr
 const cpuUs = ({ cpuMs, checks }: Window) =>
   (Object.values(cpuMs).reduce((sum, ms) => sum + ms, 0) * 1000) / checks;
 
+const cpuUsOf = ({ cpuMs, checks }: Window, process: string) => ((cpuMs[process] ?? 0) * 1000) / checks;
+const bytesPerCheck = ({ storedBytes, checks }: Window) => storedBytes / checks;
+const median = (values: readonly number[]) => quantile(values, 0.5);
+
 type Figure = (measured: Measured) => number;
 
 const ratios = ({ ring, pair }: Compared, figure: Figure) =>
@@ -131,24 +138,23 @@ function rowsOf(run: BenchRun, kind: string, found: Compared): string[][] {
     Number.isFinite(ratios(found, figure)) ? ratios(found, figure).toFixed(2) : '',
   ];
   const oneSided = (name: string, process: string, side: 'ring' | 'pair') => {
-    const text = spread(found[side], ({ cpuMs, checks }) => ((cpuMs[process] ?? 0) * 1000) / checks, 0);
+    const text = spread(found[side], (one) => cpuUsOf(one, process), 0);
     return [kind, name, side === 'ring' ? text : '', side === 'pair' ? text : '', ''];
   };
-  const million: Figure = (one) => cpuUs(one);
   const price: Figure = (one) =>
     (cpuUs(one) / 3600) * numberOption(run, 'vcpu-hour', 0.04) +
-    (one.storedBytes / one.checks / 1e3) * numberOption(run, 'gb-month', 0.1);
+    (bytesPerCheck(one) / 1e3) * numberOption(run, 'gb-month', 0.1);
   return [
     row('CPU, µs a check', cpuUs),
     ...Object.keys(ring[0]?.cpuMs ?? {}).map((name) => oneSided(`… ${name}`, name, 'ring')),
     ...Object.keys(pair[0]?.cpuMs ?? {}).map((name) => oneSided(`… ${name}`, name, 'pair')),
     row('failed checks of healthy targets', ({ failed }) => failed),
     row('memory, MiB', ({ memoryMib }) => memoryMib),
-    row('bytes on disk a check', ({ storedBytes, checks }) => storedBytes / checks),
+    row('bytes on disk a check', bytesPerCheck),
     [kind, '… as a block', '', spread(pair, ({ blockBytes, checks }) => (blockBytes ?? 0) / checks, 0), ''],
     row('p95 of one target, ms to answer', ({ answerMs }) => answerMs, 1),
-    row('a million checks: CPU-seconds', million),
-    row('a million checks: GB on disk', ({ storedBytes, checks }) => storedBytes / checks / 1e3, 2),
+    row('a million checks: CPU-seconds', cpuUs),
+    row('a million checks: GB on disk', (one) => bytesPerCheck(one) / 1e3, 2),
     row('a million checks: CPU, and a month on disk', price, 3),
   ];
 }

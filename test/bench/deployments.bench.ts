@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMsOf, type RunningService, startServiceProcess } from '../helpers/picket-process.ts';
 import { findPostgres, startPostgres } from '../helpers/service/postgres.ts';
 import { mixedProject } from './parts/mixed-project.ts';
-import { type Bench, type BenchReport, type BenchRun, numberOption, textOption } from './report.ts';
+import {
+  type Bench,
+  type BenchReport,
+  type BenchRun,
+  bothEngines,
+  choicesOption,
+  numberOption,
+} from './report.ts';
 
 const longestMs = 20_000;
 
@@ -19,7 +26,7 @@ const bench: Bench = {
   title: 'A project of 500 resources: deployed, deployed again, changed and destroyed',
   async run(run): Promise<BenchReport> {
     const count = numberOption(run, 'resources', 500);
-    const only = textOption(run, 'engine', '');
+    const engines = choicesOption(run, 'engine', bothEngines);
     const rows: string[][] = [];
     const figures: Record<string, string | number> = { resources: count };
     const measure = async (engine: string, environment: Readonly<Record<string, string>>) => {
@@ -30,8 +37,8 @@ const bench: Bench = {
         figures[`${engine}_${what.replaceAll(' ', '_')}_s`] = seconds(wholeMs);
       }
     };
-    if (only !== 'postgres') await measure('SQLite', {});
-    if (only !== 'sqlite' && findPostgres() !== null) {
+    if (engines.includes('sqlite')) await measure('SQLite', {});
+    if (engines.includes('postgres') && findPostgres() !== null) {
       const server = await startPostgres({ isDurable: true });
       try {
         await measure('PostgreSQL', { DATABASE_URL: await server.createDatabase() });

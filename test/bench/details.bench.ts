@@ -10,7 +10,7 @@ import { startPostgres } from '../helpers/service/postgres.ts';
 import { temporaryFolder } from '../helpers/service/service.ts';
 import { resultRow } from '../integration/conformance/store-suites/result-samples.ts';
 import { realisticDetail } from './parts/realistic-detail.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /** How details are stored: as in earlier builds, as now, and as now without nine of ten. */
 const cases = ['JSON', 'compressed', 'every 10th'] as const;
@@ -34,9 +34,8 @@ const bench: Bench = {
   async run(run) {
     const rows: string[][] = [];
     const figures: Record<string, string> = {};
-    const only = textOption(run, 'engine', '');
-    for (const engine of ['sqlite', 'postgres'] as const) {
-      if (only !== '' && only !== engine) continue;
+    const engines = choicesOption(run, 'engine', bothEngines);
+    for (const engine of engines) {
       await using stack = new AsyncDisposableStack();
       const open = engine === 'sqlite' ? sqliteStage : await postgresStages(stack);
       const stages = new Map<Case, Stage>();

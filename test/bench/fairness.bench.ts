@@ -17,7 +17,15 @@ import {
   shareChecks,
   untilSealed,
 } from './parts/two-accounts.ts';
-import { type Bench, type BenchReport, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import {
+  type Bench,
+  type BenchReport,
+  type BenchRun,
+  bothEngines,
+  choicesOption,
+  numberOption,
+  quantile,
+} from './report.ts';
 
 /** Requests that account B makes continuously, each kind in sequence. */
 const probes = ['report', 'public page', 'list', 'write', 'claim', 'channel test'] as const;
@@ -41,12 +49,12 @@ interface Stage {
 const bench: Bench = {
   title: 'Two accounts on one service: what B waits for alone, and beside the heaviest that A may do',
   async run(run): Promise<BenchReport> {
-    const only = textOption(run, 'engine', '');
+    const engines = choicesOption(run, 'engine', bothEngines);
     const rows: string[][] = [];
     const figures: Record<string, string | number> = { load_before: loadavg()[0]?.toFixed(1) ?? '' };
-    if (only !== 'postgres')
+    if (engines.includes('sqlite'))
       await withStage({}, run, (stage) => measure(run, 'SQLite', stage, rows, figures));
-    if (only !== 'sqlite' && findPostgres() !== null) {
+    if (engines.includes('postgres') && findPostgres() !== null) {
       const server = await startPostgres({ isDurable: true });
       try {
         const databaseUrl = await server.createDatabase();
@@ -77,13 +85,11 @@ async function measure(
 ): Promise<void> {
   const seconds = numberOption(run, 'seconds', 10);
   const rounds = numberOption(run, 'rounds', 3);
-  const only = textOption(run, 'load', '');
   const prepared = await prepare(stage);
   run.progress(`${engine}: results become columns`);
   await stage.settled();
   await probe(stage, prepared, 3);
-  for (const name of loadNames) {
-    if (only !== '' && !only.split(',').includes(name)) continue;
+  for (const name of choicesOption(run, 'load', loadNames)) {
     const alone = noTimes();
     const beside = noTimes();
     // Alternating, with equal durations: occasional events affect both.

@@ -9,7 +9,15 @@ import { startPostgres } from '../helpers/service/postgres.ts';
 import { startLedgerAgents } from './parts/ledger-agents.ts';
 import { type LedgerDatabase, openLedgerOnPostgres, openLedgerOnSqlite } from './parts/ledger-queue.ts';
 import { realisticDetail } from './parts/realistic-detail.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import {
+  type Bench,
+  type BenchRun,
+  bothEngines,
+  choicesOption,
+  numberOption,
+  quantile,
+  textOption,
+} from './report.ts';
 
 interface Stage {
   readonly name: string;
@@ -23,16 +31,17 @@ interface Stage {
 }
 
 /** `npm run bench -- ledger [--runs=40000] [--rounds=3] [--agents=8] [--slots=100] [--checks=1000] [--engine=…] [--details=realistic]` */
+const stages = { sqlite: sqliteStage, postgres: postgresStage };
+
 const bench: Bench = {
   title: 'The run ledger: runs leased, completed and stored a second',
   async run(run) {
     const rows: string[][] = [];
     const notes: string[] = [];
     const figures: Record<string, string | number> = {};
-    const only = textOption(run, 'engine', '');
-    for (const open of [postgresStage, sqliteStage]) {
-      if (only !== '' && !open.name.startsWith(only)) continue;
-      const stage = await open();
+    const engines = choicesOption(run, 'engine', bothEngines);
+    for (const engine of engines) {
+      const stage = await stages[engine]();
       try {
         await measure(run, stage, rows, notes, figures);
       } finally {

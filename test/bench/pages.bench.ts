@@ -10,7 +10,7 @@ import { type PostgresServer, startPostgres } from '../helpers/service/postgres.
 import { startLedgerAgents, urlDetail } from './parts/ledger-agents.ts';
 import { PageReader } from './parts/page-readers.ts';
 import { openPagesOnPostgres, openPagesOnSqlite, type PagesDatabase } from './parts/pages-data.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /** The key of the first account of a service process under test. */
 const key = 'test-key-of-the-first-account';
@@ -34,19 +34,17 @@ interface Load {
  * `npm run bench -- pages [--checks=10000] [--results=1000000] [--readers=200] [--seconds=60] [--rounds=100]
  * [--engine=sqlite|postgres]`
  */
+const stages = { sqlite: sqliteStage, postgres: postgresStage };
+
 const bench: Bench = {
   title: 'Pages: time to the first byte, and what readers cost the ledger',
   async run(run) {
     const rows: string[][] = [];
     const notes: string[] = [];
     const figures: Record<string, string | number> = {};
-    const only = textOption(run, 'engine', '');
-    for (const [name, open] of [
-      ['sqlite', sqliteStage],
-      ['postgres', postgresStage],
-    ] as const) {
-      if (only !== '' && only !== name) continue;
-      const stage = await open(run);
+    const engines = choicesOption(run, 'engine', bothEngines);
+    for (const engine of engines) {
+      const stage = await stages[engine](run);
       try {
         await measure(run, stage, { rows, notes, figures });
       } finally {

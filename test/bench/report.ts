@@ -44,3 +44,23 @@ export function textOption(run: Pick<BenchRun, 'options'>, name: string, fallbac
   const prefix = `--${name}=`;
   return run.options.find((option) => option.startsWith(prefix))?.slice(prefix.length) ?? fallback;
 }
+
+/** Both databases, as values of `--engine`. */
+export const bothEngines = ['sqlite', 'postgres'] as const;
+
+/**
+ * An option that names parts, such as `--only=dns,icmp`; without it, all parts.
+ *
+ * @throws Error if it names a part that does not exist.
+ */
+export function choicesOption<Choice extends string>(
+  run: Pick<BenchRun, 'options'>,
+  name: string,
+  choices: readonly Choice[],
+): readonly Choice[] {
+  const wanted = textOption(run, name, choices.join(',')).split(',');
+  const unknown = wanted.filter((one) => !choices.includes(one as Choice));
+  if (unknown.length > 0)
+    throw new Error(`--${name}: ${unknown.join(', ')} is not one of ${choices.join(', ')}`);
+  return choices.filter((choice) => wanted.includes(choice));
+}

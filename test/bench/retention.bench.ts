@@ -14,7 +14,7 @@ import {
 } from '../helpers/service/service.ts';
 import { resultRow } from '../integration/conformance/store-suites/result-samples.ts';
 import { insertIntoPostgres, insertIntoSqlite, type ManyResults } from './parts/many-results.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 const dayMs = 86_400_000;
 /** The retention period that `startRetention` of the harness uses. */
@@ -36,15 +36,16 @@ interface Stage {
 }
 
 /** `npm run bench -- retention [--results=1000000] [--checks=500] [--engine=sqlite|postgres]` */
+const stages = { sqlite: sqliteStage, postgres: postgresStage };
+
 const bench: Bench = {
   title: 'Retention: removing what is older than it is kept, while 200 results a second come in',
   async run(run) {
     const rows: string[][] = [];
     const figures: Record<string, string | number> = {};
-    const only = textOption(run, 'engine', '');
-    for (const open of [sqliteStage, postgresStage]) {
-      if (only !== '' && !open.name.startsWith(only)) continue;
-      const stage = await open();
+    const engines = choicesOption(run, 'engine', bothEngines);
+    for (const engine of engines) {
+      const stage = await stages[engine]();
       try {
         await measure(run, stage, rows, figures);
       } finally {

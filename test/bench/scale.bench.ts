@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startLedgerAgents } from './parts/ledger-agents.ts';
 import { openScaleStage, type ScaleStage } from './parts/scale-stage.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /**
  * `npm run bench -- scale [--checks=100000] [--minutes=30] [--engine=postgres|sqlite] [--services=2] [--kills]
@@ -12,8 +12,7 @@ import { type Bench, type BenchRun, numberOption, quantile, textOption } from '.
 const bench: Bench = {
   title: 'Checks once a minute through the whole service',
   async run(run) {
-    const only = textOption(run, 'engine', '');
-    const engines = (['postgres', 'sqlite'] as const).filter((engine) => only === '' || only === engine);
+    const engines = choicesOption(run, 'engine', bothEngines);
     const columns: Figures[] = [];
     const notes: string[] = [];
     const figures: Record<string, string | number> = {};

@@ -10,7 +10,7 @@ import {
 } from '../helpers/picket-process.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import { copyChecks } from './parts/many-checks.ts';
-import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
+import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /** Runs a statement; returns the number in its first column, if there is one. */
 type Sql = (text: string) => Promise<number>;
@@ -27,15 +27,16 @@ interface Stage {
 const minuteMs = 60_000;
 
 /** `npm run bench -- schedule [--checks=10000] [--rounds=5] [--engine=sqlite|postgres] [--services=1]` */
+const stages = { sqlite: sqliteStage, postgres: postgresStage };
+
 const bench: Bench = {
   title: 'The scheduler: slots turned into runs a second',
   async run(run) {
     const rows: string[][] = [];
     const figures: Record<string, string | number> = {};
-    const only = textOption(run, 'engine', '');
-    for (const [engine, open] of Object.entries({ sqlite: sqliteStage, postgres: postgresStage })) {
-      if (only !== '' && only !== engine) continue;
-      const stage = await open(numberOption(run, 'services', 1));
+    const engines = choicesOption(run, 'engine', bothEngines);
+    for (const engine of engines) {
+      const stage = await stages[engine](numberOption(run, 'services', 1));
       try {
         await measure(run, stage, rows, figures);
       } finally {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { LruMap } from '@picket/lib/lru.ts';
 
 /** Facts from a peer's certificate chain and TLS handshake. */
 export interface CertificateFacts {
@@ -24,70 +25,60 @@ export interface HostCertificate extends CertificateFacts {
   readonly hostname: string;
 }
 
-/** Longer than any real chain; OpenSSL accepts up to 100. */
-const maxChainLength = 10;
-
 /**
  * Reads the certificate of one TLS client connection, whether or not it is valid or checked.
  *
- * Node reads the chain itself to compare the host name, unless verification failed before that. Reading it is a large
- * share of a probe's cost, and OpenSSL's binding empties the chain when it is read in another form, so Node's own
- * comparison would then fail. So this class uses the chain that Node has read, and reads the chain itself only if Node
- * does not.
+ * OpenSSL's binding gives away a chain once, and Node reads it in the form that is by far the dearest to compare the host
+ * name. So this class gives Node what it has read itself.
  */
 export class CertificateReader {
   facts: CertificateFacts | undefined;
   #socket: TLSSocket | undefined;
-  /** Node keeps the options of a socket as long as the socket: they refer to this link alone. */
-  readonly #link: { reader: CertificateReader | undefined } = { reader: this };
+  /** Node keeps a closed socket, and what its properties refer to, until V8 collects old objects: this link alone. */
+  readonly #link: { shown: PeerCertificate | undefined } = { shown: undefined };
 
-  /** Pass to `connect` as `checkServerIdentity`: compares the host name as Node does. */
-  identityCheck(): (hostname: string, certificate: PeerCertificate) => Error | undefined {
-    return identityCheckOf(this.#link);
+  /** Call immediately, with the socket that `connect` returned. */
+  attach(socket: TLSSocket): void {
+    this.#socket = socket;
+    showInstead(socket, this.#link);
+    // Before Node's own listener, which compares the name.
+    socket.prependOnceListener('secure', () => this.#read());
   }
 
-  /** Reads what Node has read to compare the name. */
-  note(certificate: PeerCertificate): void {
-    if (this.#socket) this.facts = { ...factsOfPeer(certificate), ...negotiated(this.#socket) };
-  }
-
-  /** Lets go of the socket, and makes the socket let go of this; `facts` stay. */
+  /** Lets go of the socket; `facts` stay. */
   detach(): void {
-    this.#link.reader = undefined;
+    this.#link.shown = undefined;
     this.#socket = undefined;
   }
 
-  /**
-   * Call immediately, with the socket that `connect` returned.
-   *
-   * @param isChecked whether Node closes the socket if the certificate is not trusted.
-   */
-  attach(socket: TLSSocket, isChecked = true): void {
-    this.#socket = socket;
-    const read = () => {
-      const certificate = socket.getPeerX509Certificate();
-      if (certificate) this.facts = { ...factsOfX509(certificate), ...negotiated(socket) };
-    };
-    if (!isChecked) {
-      // By then Node knows OpenSSL's verdict: each reading of it makes an error with a stack.
-      socket.prependOnceListener('secureConnect', () => {
-        if (!this.facts) read();
-      });
-      return;
-    }
-    socket.prependOnceListener('secure', () => {
-      const { _handle: handle } = socket as unknown as { _handle?: { verifyError?(): unknown } | null };
-      if (handle?.verifyError?.()) read();
-    });
+  #read(): void {
+    const leaf = this.#socket?.getPeerX509Certificate();
+    if (!this.#socket || !leaf) return;
+    const { shown, facts } = certificateSent(sentWith(leaf));
+    this.#link.shown = shown;
+    this.facts = { ...facts, ...negotiated(this.#socket) };
   }
 }
 
-/** A function of its own, so that it refers to nothing but the link. */
-function identityCheckOf(link: { readonly reader: CertificateReader | undefined }) {
-  return (hostname: string, certificate: PeerCertificate): Error | undefined => {
-    link.reader?.note(certificate);
-    return checkStrictIdentity(hostname, certificate);
-  };
+/** A function of its own, so that the function which it makes refers to nothing but the link. */
+function showInstead(socket: TLSSocket, link: { readonly shown: PeerCertificate | undefined }): void {
+  const read = () => link.shown ?? {};
+  socket.getPeerCertificate = read as TLSSocket['getPeerCertificate'];
+}
+
+/** Longer than any real chain; OpenSSL accepts up to 100. */
+export const maxChainLength = 10;
+
+/** The certificates that a peer sent, the leaf first. Node links them in the order they were sent, not by signature. */
+export function sentWith(leaf: X509Certificate): X509Certificate[] {
+  const sent: X509Certificate[] = [];
+  for (
+    let one: X509Certificate | undefined = leaf;
+    one && sent.length < maxChainLength;
+    one = one.issuerCertificate
+  )
+    sent.push(one);
+  return sent;
 }
 
 /** Explains why a certificate does not match a name or an address by the rules of browsers; undefined if it matches. */
@@ -114,61 +105,57 @@ function strictMismatch(hostname: string, { raw, subjectaltname = '' }: PeerCert
   return Object.assign(new Error(message), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
 }
 
-type Facts = Omit<CertificateFacts, 'protocol' | 'cipher'>;
+interface SentCertificate {
+  readonly facts: Omit<CertificateFacts, 'protocol' | 'cipher'>;
+  /** The leaf, as Node shows it. */
+  readonly shown: PeerCertificate;
+}
 
-function factsOfPeer(certificate: PeerCertificate): Facts {
-  const validToMs = Date.parse(certificate.valid_to);
+/** Checks repeat, and their targets send the same chain each time: reading it takes a tenth of a probe's CPU time. */
+const known = new LruMap<string, SentCertificate>(
+  1_000_000,
+  ({ facts }, chain) => facts.der.length + chain.length,
+);
+
+function certificateSent(sent: readonly X509Certificate[]): SentCertificate {
+  const chain = sent.map(({ raw }) => raw.toString('latin1')).join('');
+  return known.getOrMake(chain, () => readSent(sent));
+}
+
+function readSent([leaf, ...others]: readonly X509Certificate[]): SentCertificate {
+  if (!leaf) throw new Error('a chain has a leaf');
+  const validToMs = Date.parse(leaf.validTo);
   let chainValidToMs = validToMs;
-  let issuer = issuerOf(certificate);
+  let issuer = issuerOf(leaf, others);
   for (let length = 1; issuer && length < maxChainLength; length += 1) {
-    const next = issuerOf(issuer);
-    if (next !== issuer) chainValidToMs = Math.min(chainValidToMs, Date.parse(issuer.valid_to));
+    const next = issuerOf(issuer, others);
+    // A root does not belong to the target.
+    if (next !== issuer) chainValidToMs = Math.min(chainValidToMs, Date.parse(issuer.validTo));
     issuer = next === issuer ? undefined : next;
   }
-  return {
-    subject: commonName(certificate.subject?.CN),
-    issuer: commonName(certificate.issuer?.CN),
+  const shown = leaf.toLegacyObject();
+  const facts = {
+    subject: commonName(shown.subject?.CN),
+    issuer: commonName(shown.issuer?.CN),
     validToMs,
     chainValidToMs,
-    der: certificate.raw,
+    der: leaf.raw,
   };
+  return { facts, shown };
 }
 
-/** A root certificate is its own issuer in this structure. */
-function issuerOf(certificate: PeerCertificate): PeerCertificate | undefined {
-  return (certificate as { readonly issuerCertificate?: PeerCertificate }).issuerCertificate;
-}
-
-function factsOfX509(certificate: X509Certificate): Facts {
-  const validToMs = Date.parse(certificate.validTo);
-  let chainValidToMs = validToMs;
-  let issuer = certificate.issuerCertificate;
-  for (let length = 1; issuer && length < maxChainLength; length += 1) {
-    const isRoot = issuer.subject === issuer.issuer;
-    if (!isRoot) chainValidToMs = Math.min(chainValidToMs, Date.parse(issuer.validTo));
-    issuer = isRoot ? undefined : issuer.issuerCertificate;
-  }
-  return {
-    subject: commonNameIn(certificate.subject),
-    issuer: commonNameIn(certificate.issuer),
-    validToMs,
-    chainValidToMs,
-    der: certificate.raw,
-  };
+/** The certificate of an issuer, of those that were sent; a root is its own issuer. */
+function issuerOf(
+  certificate: X509Certificate,
+  others: readonly X509Certificate[],
+): X509Certificate | undefined {
+  return certificate.checkIssued(certificate)
+    ? certificate
+    : others.find((one) => certificate.checkIssued(one));
 }
 
 function commonName(name: string | readonly string[] | undefined): string | null {
   return (typeof name === 'object' ? name[0] : name) ?? null;
-}
-
-/** Finds the common name in a multi-line distinguished name, such as `O=Example\nCN=example.com`. */
-function commonNameIn(name: string | undefined): string | null {
-  return (
-    name
-      ?.split('\n')
-      .find((line) => line.startsWith('CN='))
-      ?.slice(3) ?? null
-  );
 }
 
 function negotiated(socket: TLSSocket): Pick<CertificateFacts, 'protocol' | 'cipher'> {

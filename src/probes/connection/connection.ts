@@ -5,7 +5,7 @@ import type { SentMoment, SocketWatch } from '../kernel-thread/socket-watch.ts';
 import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { type LookupTimes, resolveWanted } from '../resolver.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
-import { type CertificateFacts, CertificateReader } from './certificate.ts';
+import { type CertificateFacts, CertificateReader, checkStrictIdentity } from './certificate.ts';
 import { egressRefusal } from './egress-question.ts';
 import { classifyError, egressDenied, networkAnswer, ProbeError, type ProbePhase } from './errors.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
@@ -360,14 +360,14 @@ export class Connection {
     const beforeMs = performance.now();
     const secureSocket = beginHandshake(socket, options, {
       secureContext,
-      ...(isTarget && { checkServerIdentity: this.#certificate.identityCheck() }),
+      ...(isTarget && { checkServerIdentity: checkStrictIdentity }),
     });
     // This write sent the ClientHello.
     const sentMs = this.sentSince(beforeMs, usualHandshakeStartMs);
     this.#begin(options.step, sentMs, Math.min(sentMs, beforeMs + quickestHandshakeStartMs));
     this.#socket = secureSocket;
     // An inspection reads the chain itself, and the chain can be read only once.
-    if (isTarget && !options.inspection) this.#certificate.attach(secureSocket, options.isCertificateChecked);
+    if (isTarget && !options.inspection) this.#certificate.attach(secureSocket);
     secureSocket.on('error', ignore).on('error', this.#onTlsError);
     const onError = (error: Error) => {
       this.#completeExchange();

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { type CertificateFacts, CertificateReader } from '../connection/certificate.ts';
+import { type CertificateFacts, CertificateReader, checkStrictIdentity } from '../connection/certificate.ts';
 import type { Connection } from '../connection/connection.ts';
 import { ProbeError } from '../connection/errors.ts';
 import { beginHandshake } from '../connection/handshake.ts';
@@ -123,7 +123,7 @@ export class Dialogue {
     const secure: TLSSocket = beginHandshake(
       plain,
       { ...this.#tls, alpnProtocols: [] },
-      { secureContext: secureContextFor(undefined), checkServerIdentity: this.#certificate.identityCheck() },
+      { secureContext: secureContextFor(undefined), checkServerIdentity: checkStrictIdentity },
     );
     const sentMs = this.#connection.sentSince(beforeMs, usualHandshakeStartMs);
     this.#certificate.attach(secure);

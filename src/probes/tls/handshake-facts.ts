@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
-import { checkStrictIdentity } from '../connection/certificate.ts';
+import { checkStrictIdentity, maxChainLength, sentWith } from '../connection/certificate.ts';
 import { classifyError, ProbeError, type ProbeErrorDetails } from '../connection/errors.ts';
 import { type ChainCertificate, readCertificate } from './certificate.ts';
 import { readStaple, type StapledStatus } from './staple.ts';
@@ -35,9 +35,6 @@ export interface CertificateProblem {
   readonly details: ProbeErrorDetails;
 }
 
-/** Longer than any real chain; OpenSSL accepts up to 100. */
-const maxChainLength = 10;
-
 /**
  * Reads the facts of a connection right after its handshake.
  *
@@ -47,10 +44,11 @@ export function readHandshake(
   socket: TLSSocket,
   { hostname, staple, ...place }: { readonly hostname: string; readonly staple: Buffer | undefined } & Place,
 ): HandshakeFacts {
-  // The order matters: reading the chain as it was sent empties it (see CertificateReader).
+  // The order matters: reading the chain as it was sent empties it.
   const shown = socket.getPeerCertificate(true);
   const path = pathFrom(shown);
-  const chain = chainOf(socket.getPeerX509Certificate());
+  const first = socket.getPeerX509Certificate();
+  const chain = first ? sentWith(first).map(readCertificate) : [];
   const [leaf] = chain;
   const nameProblem = leaf ? problemOf(checkStrictIdentity(hostname, shown), place) : noCertificate;
   return {
@@ -109,15 +107,6 @@ function pathFrom(peer: PeerCertificate): ChainCertificate[] {
     current = issuer === current ? undefined : issuer;
   }
   return path;
-}
-
-/** Node links the certificates in the order they were sent, not by signature. */
-function chainOf(first: X509Certificate | undefined): ChainCertificate[] {
-  const chain: ChainCertificate[] = [];
-  for (let current = first; current && chain.length < maxChainLength; current = current.issuerCertificate) {
-    chain.push(readCertificate(current));
-  }
-  return chain;
 }
 
 function keyExchangeOf(socket: TLSSocket): string | null {

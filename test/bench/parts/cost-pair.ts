@@ -41,14 +41,15 @@ export async function startCostPair(targets: readonly CostTarget[]): Promise<Cos
     blackbox_exporter: await cpuMsOf(pids.blackbox_exporter),
   });
   const query = async (text: string) => {
-    const response = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query: text })}`);
+    const asked = new URLSearchParams({ query: text, time: String(begun.atMs / 1000 + seconds) });
+    const response = await fetch(`${url}/api/v1/query?${asked}`);
     const { data: found } = (await response.json()) as {
       readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] };
     };
     return Number(found.result[0]?.value[1] ?? Number.NaN);
   };
   let begun = { atMs: 0, bytes: 0, cpu: await cpuMs() };
-  const windowSeconds = () => Math.round((Date.now() - begun.atMs) / 1000);
+  /** Length of the window. */
   let seconds = 0;
   return {
     async begin() {
@@ -57,7 +58,7 @@ export async function startCostPair(targets: readonly CostTarget[]): Promise<Cos
     async end() {
       const cpu = await cpuMs();
       const storedBytes = (await sizeOf(data)) - begun.bytes;
-      seconds = windowSeconds();
+      seconds = Math.round((Date.now() - begun.atMs) / 1000);
       const checks = await query(`sum(count_over_time(probe_success[${seconds}s]))`);
       const passed = await query(`sum(sum_over_time(probe_success[${seconds}s]))`);
       const all = await query('sum(count_over_time(probe_success[1d]))');

@@ -18,6 +18,8 @@ interface Flaw {
   readonly isNoAuthority?: boolean;
   readonly keyUsages?: number;
   readonly pathLength?: number;
+  /** Validity in days from now. */
+  readonly toDays?: number;
   /** Its signature belongs to different data. */
   readonly isTampered?: boolean;
 }
@@ -114,7 +116,7 @@ async function certificateOf(
   subject: Signer,
   issuer: Signer,
   extensions: x509.Extension[],
-  { hash = 'SHA-256', isTampered = false }: Flaw,
+  { hash = 'SHA-256', isTampered = false, toDays = 30 }: Flaw,
 ): Promise<x509.X509Certificate> {
   const signer = isTampered ? await rsaKeys() : issuer.keys;
   return await x509.X509CertificateGenerator.create({
@@ -122,7 +124,7 @@ async function certificateOf(
     subject: subject.name,
     issuer: issuer.name,
     notBefore: new Date(Date.now() - 86_400_000),
-    notAfter: new Date(Date.now() + 30 * 86_400_000),
+    notAfter: new Date(Date.now() + toDays * 86_400_000),
     publicKey: subject.keys.publicKey,
     signingKey: hash === 'SHA-256' ? signer.privateKey : await withHash(signer.privateKey, hash),
     signingAlgorithm: { name: 'RSASSA-PKCS1-v1_5', hash },

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAuthority, type TestAuthority } from '../../helpers/targets/certificates.ts';
+import { createFlawedAuthority } from '../../helpers/targets/broken-certificates.ts';
+import {
+  createAuthority,
+  type KeyAndCertificate,
+  type TestAuthority,
+} from '../../helpers/targets/certificates.ts';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { type HttpTarget, startHttpsTarget } from '../../helpers/targets/http-target.ts';
 
@@ -10,7 +15,12 @@ describe('the certificate of a target', () => {
   const targets: HttpTarget[] = [];
 
   async function started(days: number, hosts?: readonly string[]): Promise<HttpTarget> {
-    const identity = await authority.issue({ fromDays: -100, toDays: days, ...(hosts && { hosts }) });
+    return await startedWith(
+      await authority.issue({ fromDays: -100, toDays: days, ...(hosts && { hosts }) }),
+    );
+  }
+
+  async function startedWith(identity: KeyAndCertificate): Promise<HttpTarget> {
     const target = await startHttpsTarget({ identity, protocols: ['http/1.1'] });
     targets.push(target);
     return target;
@@ -66,6 +76,25 @@ describe('the certificate of a target', () => {
     const { error, certificate } = await probe(target.url, { clientIdentityFor: () => clientIdentity });
     expect(error?.code).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
     expect(certificate?.subject).toBe('elsewhere.example');
+  });
+
+  it('is read with the chain that came with it: issuers can change while the leaf stays', async () => {
+    const { issue } = await createFlawedAuthority();
+    const { key, cert } = await issue({ intermediate: { toDays: 5 } });
+    const [leaf = '', issuer = ''] = cert.split(/(?<=-----END CERTIFICATE-----)/);
+    const whole = await startedWith({ key, cert });
+    const alone = await startedWith({ key, cert: leaf });
+    const disordered = await startedWith({ key, cert: `${leaf}\n${authority.cert}\n${issuer}` });
+    for (const [target, days] of [
+      [whole, 5],
+      [alone, 30],
+      [disordered, 5],
+      [whole, 5],
+    ] as const) {
+      const { certificate } = await probe(target.url, { isCertificateChecked: false });
+      expect(((certificate?.chainValidToMs ?? 0) - Date.now()) / dayMs).toBeCloseTo(days, 2);
+      expect(((certificate?.validToMs ?? 0) - Date.now()) / dayMs).toBeCloseTo(30, 2);
+    }
   });
 
   it('is reported if it is not checked', async () => {
