@@ -1,4 +1,4 @@
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 
 /** How often the lag is measured. */
@@ -7,11 +7,13 @@ const usualTickMs = 500;
 const neverMs = 2 ** 31 - 1;
 const nanosecondsPerMs = 1e6;
 
+type Ticks = ReturnType<typeof monitorEventLoopDelay>;
+
 /** By the last part of prom-client's names: what they show, and how they read it, in nanoseconds. */
 const lagGauges: readonly (readonly [
   part: string,
   words: string,
-  read: (ticks: IntervalHistogram, tickNs: number) => number,
+  read: (ticks: Ticks, tickNs: number) => number,
 ])[] = [
   ['min', 'minimum', ({ min }, tickNs) => min - tickNs],
   ['max', 'maximum', ({ max }, tickNs) => max - tickNs],
