@@ -100,6 +100,8 @@ export class Agent {
       serviceOffsetMs: () => this.#serviceClock.offsetMs,
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#delivery.spool.artifactFolder,
+      roomForRuns: () => this.#dispatcher.freeSlots().probe,
+      onLate: () => this.#leaseKeeper.expireOverdue(),
     };
     // Each part needs the ones before it.
     const base = { clock: this.#clock, serviceClock: this.#serviceClock, log };
@@ -173,6 +175,7 @@ export class Agent {
       trust: this.#trust,
       serviceSecrets: settings.serviceSecrets,
       references: this.#references,
+      isPassing: (checkId) => this.#finishedRuns.isPassing(checkId),
       onFinished: (run, origin) => this.#finishedRuns.take(run, origin),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
       onDiscarded: (lease) => this.#delivery.discardFiles(lease),

@@ -15,7 +15,8 @@ import type { Executor, FinishedRun, RunOrder, SealedArtifact } from './run/cont
 import { withSecrets } from './run/run-secrets.ts';
 import { ProbePool } from './runners/probe/probe-pool.ts';
 import { ScriptPool } from './runners/script/script-pool.ts';
-import { Scrubber, wholeReport } from './scrub/scrubber.ts';
+import { wholeReport } from './scrub/report-texts.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 
 export interface OnceOptions {
   readonly checkType: string;

@@ -4,7 +4,7 @@ import { ServiceClient } from '../../src/agent/client/service-client.ts';
 import { ServiceClock } from '../../src/agent/client/service-clock.ts';
 import { retryDelayMs, ServiceError } from '../../src/agent/client/service-error.ts';
 import { readAgentSettings } from '../../src/agent/config.ts';
-import type { Scrubbed } from '../../src/agent/scrub/scrubber.ts';
+import { readBack } from '../../src/agent/scrub/report-texts.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { LeasedRun } from '../../src/protocol/agent/agent.ts';
 import { freePort } from '../helpers/free-port.ts';
@@ -82,7 +82,13 @@ class LightAgent {
   async #report(runs: readonly LeasedRun[]): Promise<void> {
     this.calls.push(performance.now());
     await this.#client.report(
-      runs.map((run) => JSON.stringify(reportOf(run)) as unknown as Scrubbed<string>),
+      runs.map((run) => {
+        const { detail, ...envelope } = reportOf(run);
+        return {
+          envelopeJson: readBack(JSON.stringify(envelope)),
+          detailJson: readBack(JSON.stringify(detail)),
+        };
+      }),
     );
   }
 }

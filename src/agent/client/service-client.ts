@@ -27,7 +27,7 @@ import {
 import { type ArtifactReceipt, artifactRoutes } from '@picket/protocol/results/artifact.ts';
 import { z } from 'zod';
 import type { LinesOfRun } from '../run/contracts.ts';
-import type { Scrubbed } from '../scrub/scrubber.ts';
+import { joinedReports, type ReportTexts } from '../scrub/report-texts.ts';
 import { explain, maxAnswerBytes, parseAnswer } from './service-answer.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { type ServiceAccess, ServiceConnection } from './service-connection.ts';
@@ -72,7 +72,7 @@ interface Call<Schema extends z.ZodType> {
   readonly route: Route;
   /** Path with parameters and query; defaults to the path of the route. */
   readonly path?: string;
-  readonly body: string | AsyncIterable<Uint8Array>;
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly schema: Schema;
   readonly timeoutMs: number;
@@ -157,11 +157,11 @@ export class ServiceClient {
   }
 
   /** Sends results that are already JSON texts; the response has one receipt for each, in the same order. */
-  async report(results: readonly Scrubbed<string>[], signal?: AbortSignal): Promise<Answer<ResultsResponse>> {
+  async report(results: readonly ReportTexts[], signal?: AbortSignal): Promise<Answer<ResultsResponse>> {
     const head = JSON.stringify(this.#identity).slice(0, -1);
     const answer = await this.#call({
       route: agentRoutes.results,
-      body: `${head},"results":[${results.join(',')}]}`,
+      body: joinedReports(`${head},"results":[`, results, ']}'),
       schema: agentRoutes.results.response,
       timeoutMs: uploadTimeoutMs,
       signal,
@@ -317,7 +317,7 @@ export class ServiceClient {
       path: call.path ?? call.route.path,
       method: call.route.method,
       headers: call.headers,
-      body: typeof call.body === 'string' ? call.body : Readable.from(call.body, { objectMode: false }),
+      body: isWhole(call.body) ? call.body : Readable.from(call.body, { objectMode: false }),
     });
     let isLate = false;
     // One timer for the whole exchange: a peer that sends a byte now and then must not hold it open for ever.
@@ -348,6 +348,10 @@ export class ServiceClient {
     if (serverTime !== undefined) this.#serviceClock.sample(serverTime, sentAtMs, receivedAtMs);
     return { body, sentAtMs, receivedAtMs };
   }
+}
+
+function isWhole(body: Call<z.ZodType>['body']): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array;
 }
 
 /** Random bytes, which no proxy can compress. */

@@ -9,7 +9,7 @@ import type { AgentSettings } from '../config.ts';
 import type { Report } from '../run/contracts.ts';
 import { type ArtifactEnd, ArtifactUploader } from './artifacts/artifact-uploader.ts';
 import { attemptKey, runFolder } from './artifacts/run-folder.ts';
-import type { WaitingReport } from './outbox.ts';
+import type { ReportTiming, WaitingReport } from './outbox.ts';
 import { Reporter } from './reporter.ts';
 import type { SpoolKind } from './spool/segment.ts';
 import { Spool } from './spool/spool.ts';
@@ -89,12 +89,8 @@ export class Delivery {
     throw new AppError('CONFIG_INVALID', `SPOOL_DIR cannot be used (${problem}), and SPOOL_REQUIRED is set`);
   }
 
-  /**
-   * Takes over a result whose lease is held.
-   *
-   * @param options.mayWait whether its report may wait for others for a second.
-   */
-  deliver(report: Report, kind: SpoolKind, options: { readonly mayWait: boolean }): void {
+  /** Takes over a result whose lease is held. */
+  deliver(report: Report, kind: SpoolKind, options: ReportTiming): void {
     this.uploader.hold(report, report.artifacts);
     this.reporter.add(report, kind, options);
   }

@@ -73,13 +73,18 @@ export class FinishedRuns {
     }
     this.warnOfUnmasked(facts.unmaskedNames);
     const mayWait = this.#isAsBefore(facts, origin) && origin?.mayReportLater === true;
-    delivery.deliver(report, facts.isAttempt ? 'attempt' : 'final', { mayWait });
+    delivery.deliver(report, facts.isAttempt ? 'attempt' : 'final', { mayWait, endedAtMs: facts.endedAtMs });
+  }
+
+  /** Whether a check passed when it ran here last. */
+  isPassing(checkId: string): boolean {
+    return this.#passing.get(checkId) === true;
   }
 
   /** Whether a check passed, as it did when it ran here last. */
   #isAsBefore({ verdict }: RunFacts, origin: RunOrigin | undefined): boolean {
     if (!origin) return false;
-    const hasPassed = this.#passing.get(origin.checkId) === true;
+    const hasPassed = this.isPassing(origin.checkId);
     this.#passing.set(origin.checkId, verdict === 'passed');
     return hasPassed && verdict === 'passed';
   }

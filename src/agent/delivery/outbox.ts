@@ -17,6 +17,14 @@ export interface WaitingReport {
   state: 'sending' | 'backlog' | 'settled';
 }
 
+/** How soon a report is sent, and written to disk. */
+export interface ReportTiming {
+  /** Whether it may wait for others, until a second after its run ended. */
+  readonly mayWait: boolean;
+  /** When its run ended, on the monotonic clock; defaults to now. */
+  readonly endedAtMs?: number | undefined;
+}
+
 /** Approximate memory use of a report, in characters. */
 export function sizeOf({ report }: WaitingReport): number {
   return report.envelopeJson.length + report.detailJson.length;

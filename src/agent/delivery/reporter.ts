@@ -2,7 +2,7 @@ import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import { resultRetryDelayMs, type ServiceError } from '../client/service-error.ts';
 import type { Report } from '../run/contracts.ts';
-import { type BatchLimits, Outbox, type WaitingReport } from './outbox.ts';
+import { type BatchLimits, Outbox, type ReportTiming, type WaitingReport } from './outbox.ts';
 import type { SpoolKind } from './spool/segment.ts';
 import type { Spool } from './spool/spool.ts';
 import { type UploadOptions, upload } from './upload.ts';
@@ -13,7 +13,7 @@ const backlogLimits: BatchLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
 /** With more fresh reports than this in a batch, the newest would wait for the others. */
 const freshLimits: BatchLimits = { maxCount: 200, maxSize: 8 * 1024 * 1024 };
 const coalesceMs = 100;
-/** How long a report waits for others if it may. */
+/** How long after its run a report is sent if it may wait for others. */
 const patienceMs = 1000;
 /** Pause after the spool returned no reports from a backlog that is not empty. */
 const emptyTakeMs = 1000;
@@ -38,7 +38,7 @@ export class Reporter {
   readonly #options: ReporterOptions;
   readonly #outbox: Outbox;
   readonly #stop = new AbortController();
-  #freshTimer: NodeJS.Timeout | undefined;
+  #freshTimer: { readonly atMs: number; readonly timer: NodeJS.Timeout } | undefined;
   #backlogTimer: NodeJS.Timeout | undefined;
   #freshUpload: Promise<void> | undefined;
   #backlogUpload: Promise<void> | undefined;
@@ -56,12 +56,13 @@ export class Reporter {
     this.#outbox = new Outbox({ ...freshLimits, onOverflow: (reports) => options.spool.release(reports) });
   }
 
-  /** Keeps a report in the spool and sends it. @param options.mayWait for others, at most a second. */
-  add(report: Report, kind: SpoolKind, options: { readonly mayWait: boolean }): void {
+  /** Keeps a report in the spool and sends it. */
+  add(report: Report, kind: SpoolKind, options: ReportTiming): void {
     this.#outbox.add(this.#options.spool.add(report, kind, options));
     const isLast = this.#emptied !== undefined;
     const nowMs = this.#options.clock.monotonicMs();
-    const atMs = options.mayWait && !isLast ? nowMs + patienceMs : this.#lastStartMs + coalesceMs;
+    const patientAtMs = (options.endedAtMs ?? nowMs) + patienceMs;
+    const atMs = options.mayWait && !isLast ? patientAtMs : this.#lastStartMs + coalesceMs;
     this.#freshAtMs = Math.min(this.#freshAtMs, atMs);
     this.#scheduleFresh();
   }
@@ -97,7 +98,7 @@ export class Reporter {
 
   /** Aborts uploads; resolves when unsettled reports are back in the spool. */
   async stop(): Promise<void> {
-    clearTimeout(this.#freshTimer);
+    clearTimeout(this.#freshTimer?.timer);
     clearTimeout(this.#backlogTimer);
     this.#stop.abort();
     this.#emptied?.resolve();
@@ -116,13 +117,21 @@ export class Reporter {
   }
 
   #scheduleFresh(): void {
-    clearTimeout(this.#freshTimer);
     if (this.#freshUpload || this.#stop.signal.aborted || this.#outbox.count === 0) return;
     const nowMs = this.#options.clock.monotonicMs();
     const collectedAtMs = this.#outbox.fills(batchLimits) ? nowMs : this.#freshAtMs;
-    const delayMs = Math.max(collectedAtMs, this.#retryAtMs) - nowMs;
-    if (delayMs > 0) this.#freshTimer = setTimeout(() => this.#scheduleFresh(), delayMs);
-    else this.#freshUpload = this.#sendFresh();
+    const atMs = Math.max(collectedAtMs, this.#retryAtMs);
+    // Most reports are sent with one that came before, whose timer is set.
+    if (atMs > nowMs && this.#freshTimer?.atMs === atMs) return;
+    clearTimeout(this.#freshTimer?.timer);
+    this.#freshTimer = undefined;
+    if (atMs <= nowMs) this.#freshUpload = this.#sendFresh();
+    else this.#freshTimer = { atMs, timer: setTimeout(() => this.#freshTimeCame(), atMs - nowMs) };
+  }
+
+  #freshTimeCame(): void {
+    this.#freshTimer = undefined;
+    this.#scheduleFresh();
   }
 
   async #sendFresh(): Promise<void> {

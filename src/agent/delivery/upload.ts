@@ -3,7 +3,7 @@ import type { ResultReceipt } from '@picket/protocol/agent/agent.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import { ServiceError } from '../client/service-error.ts';
 import type { Report } from '../run/contracts.ts';
-import { wholeReport, withoutDetail } from '../scrub/scrubber.ts';
+import { hasDetail, withoutDetail } from '../scrub/report-texts.ts';
 import type { WaitingReport } from './outbox.ts';
 
 /** `quarantined`: refused by the service for good; the result is counted and logged, not kept. */
@@ -64,12 +64,14 @@ async function send(
   options: UploadOptions,
   signal: AbortSignal,
 ): Promise<Sending[]> {
-  const texts = batch.map(({ report }) => wholeReport(report));
-  const { body } = await options.client.report(texts, signal);
+  const { body } = await options.client.report(
+    batch.map(({ report }) => report),
+    signal,
+  );
   const again: Sending[] = [];
   for (const [index, sending] of batch.entries()) {
     const receipt = body.items[index];
-    if (receipt?.status === 'rejected' && sending.report.detailJson !== 'null') {
+    if (receipt?.status === 'rejected' && hasDetail(sending.report)) {
       options.log.warn(
         { runId: sending.report.runId, reason: receipt.reason },
         'result rejected by the service; sending it again without its detail',
@@ -90,7 +92,7 @@ function smaller(batch: readonly Sending[], error: ServiceError, options: Upload
     return [batch.slice(middle), batch.slice(0, middle)];
   }
   if (!only) return [];
-  if (error.httpStatus === 413 && only.report.detailJson !== 'null') {
+  if (error.httpStatus === 413 && hasDetail(only.report)) {
     options.log.warn(
       { runId: only.report.runId },
       'result too large for the service; sending it without its detail',

@@ -10,7 +10,7 @@ import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import { browsersDirectoryOf, findOtherBrowsers } from '@picket/sandbox/browsers/other-browsers.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { ProbePool } from '../runners/probe/probe-pool.ts';
-import { wholeReport } from '../scrub/scrubber.ts';
+import { wholeReport } from '../scrub/report-texts.ts';
 import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 import { chosenTypes, installedRuntimes, unmetNeeds } from './offered-types.ts';

@@ -3,7 +3,7 @@ import type { Lane } from '@picket/checks/contract/check-type.ts';
 import type { ModelTotals } from '@picket/checks/model/totals.ts';
 import { type UnhealthyKind, unhealthyKinds } from '@picket/protocol/locations/location-event.ts';
 import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
 import type { SpoolState } from '../delivery/spool/spool-options.ts';
@@ -11,6 +11,7 @@ import type { Settlement } from '../delivery/upload.ts';
 import type { ReferenceState } from '../references/secret-references.ts';
 import type { Capabilities, RunFacts } from '../run/contracts.ts';
 import type { ProbePool } from '../runners/probe/probe-pool.ts';
+import { collectProcessMetrics } from './process-metrics.ts';
 
 interface LaneState {
   readonly lane: Lane;
@@ -169,7 +170,7 @@ export class AgentMetrics {
   );
 
   constructor(source: MetricsSource) {
-    collectDefaultMetrics({ register: this.#registry });
+    collectProcessMetrics(this.#registry);
     this.#addTables(source);
     this.#addLabelled(source);
     this.#addEventLoopUtilization();

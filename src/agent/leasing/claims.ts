@@ -1,7 +1,7 @@
 import type { Lane } from '@picket/checks/contract/check-type.ts';
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
-import { type ClaimRequest, LeasedRun, type LeaseRef } from '@picket/protocol/agent/agent.ts';
+import type { ClaimRequest, LeaseRef } from '@picket/protocol/agent/agent.ts';
 import { longestAheadMs } from '@picket/protocol/agent/lane-slots.ts';
 import { z } from 'zod';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
@@ -13,6 +13,7 @@ import type { claimedDescription } from './description.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { LeaseTerms } from './lease-terms.ts';
 import type { LocationSettings } from './location-settings.ts';
+import { RunReader } from './run-reader.ts';
 
 /** Slots that a claim offers. */
 export interface ClaimedSlots {
@@ -45,6 +46,7 @@ const LeaseType = z.object({ check: z.object({ checkType: z.string().max(64) }) 
 export class Claims {
   readonly #options: ClaimsOptions;
   #claimCount = 0;
+  readonly #reader = new RunReader();
   readonly #lostClaims = new Set<number>();
   #hasRefreshedClock = false;
   #lastClaimAtMs: number | undefined;
@@ -141,7 +143,7 @@ export class Claims {
     const unwanted: LeaseRef[] = [];
     dispatcher.cancel(answer.body.cancelledRunIds);
     for (const raw of answer.body.runs) {
-      const run = LeasedRun.safeParse(raw);
+      const run = this.#reader.read(raw);
       const lease = run.success ? run.data : LeaseIds.safeParse(raw).data;
       if (!lease) {
         this.#options.log.error('leased run without usable ids ignored; its lease will expire');

@@ -20,13 +20,17 @@ import {
   type RunOrigin,
 } from '../run/contracts.ts';
 import { withSecrets } from '../run/run-secrets.ts';
-import { builtInVariables } from '../run/run-variables.ts';
+import { RunStop } from '../run/run-stop.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { Trust } from '../trust/trust.ts';
+import { EarlyRuns } from './early-runs.ts';
 import { LaneQueue } from './lane-queue.ts';
 import { dueTime, type LeaseTerms } from './lease-terms.ts';
 import type { LocationSettings } from './location-settings.ts';
-import { StartTimes } from './start-times.ts';
+import { runOrder } from './run-order.ts';
+
+/** Runs are sent ahead while less than this part of their lane is taken. */
+const sendAheadLanePart = 3 / 4;
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
@@ -44,9 +48,13 @@ interface Active {
   readonly lane: Lane;
   readonly queue: LaneQueue;
   readonly executor: Executor;
-  /** Whether its slot is still to come. */
+  /** When its slot is, on the monotonic clock. */
+  readonly dueAtMs: number;
+  /** Whether its executor takes it before its slot. */
+  readonly maySendAhead: boolean;
+  /** Whether it waits here for its slot. */
   isEarly: boolean;
-  readonly stop: AbortController;
+  readonly stop: RunStop;
   isStarted: boolean;
   end: RunEnd | undefined;
   /** A newer lease of the same run, which starts after this one has ended. */
@@ -56,7 +64,8 @@ interface Active {
 /**
  * Puts leased runs into lanes and follows each to its report.
  *
- * A run whose slot is still to come is EARLY: it takes no place in its lane until then. → QUEUED with its lease held. → RUNNING when its lane has room and the lease is still valid. → Removed when
+ * A run whose slot is still to come is EARLY: it takes no place in its lane until then, or until it is sent ahead to an
+ * executor that starts it at its slot. → QUEUED with its lease held. → RUNNING when its lane has room and the lease is still valid. → Removed when
  * its report was passed on (the lease is then kept until the result is settled). If the lease ends, or the agent gives
  * the run back, a queued run is removed at once; a running one is stopped through its signal and removed when its
  * executor returns. A run stopped that way sends no report, unless its lease was lost or expired and it already has
@@ -71,7 +80,7 @@ export class Dispatcher {
   readonly #phaseQueue: LaneQueue;
   readonly #active = new Map<string, Active>();
   readonly #counts: Record<Lane, number> = { probe: 0, script: 0 };
-  readonly #early: StartTimes<Active>;
+  readonly #early: EarlyRuns<Active>;
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(options: DispatcherOptions) {
@@ -79,7 +88,11 @@ export class Dispatcher {
     const { probe, script } = options.laneSizes;
     this.#queues = { probe: new LaneQueue(probe), script: new LaneQueue(script) };
     this.#phaseQueue = new LaneQueue(options.lifecycleCount);
-    this.#early = new StartTimes({ clock: options.clock, start: (active) => this.#startEarly(active) });
+    this.#early = new EarlyRuns({
+      clock: options.clock,
+      start: (active) => this.#startEarly(active),
+      hasRoom: ({ lane }) => this.#counts[lane] < options.settings.laneSize(lane) * sendAheadLanePart,
+    });
   }
 
   /** How many more runs each lane can take; 0 if no type of the lane can run, or the location drains. */
@@ -124,7 +137,7 @@ export class Dispatcher {
       return {
         lane,
         size: this.#options.settings.laneSize(lane),
-        running: all.filter((run) => run.isStarted).length,
+        running: all.filter((run) => run.isStarted && run.dueAtMs <= nowMs).length,
         queued: queued.length,
         oldestQueuedMs: Math.max(0, ...queued.map((run) => nowMs - run.order.receivedAtMs)),
       };
@@ -229,20 +242,28 @@ export class Dispatcher {
     }
     this.#hold(run, terms);
     const dueAtMs = dueTime(run, terms);
+    const isPhased = hasScripts(run.lifecycle);
     const active: Active = {
-      order: this.#order(run, Math.max(dueAtMs, terms.receivedAtMs)),
+      order: runOrder(run, this.#options, Math.max(dueAtMs, terms.receivedAtMs)),
       origin: { slotAtMs: run.slotAt, checkId: run.check.id, mayReportLater: run.mayReportLater },
       lane: type.lane,
-      queue: hasScripts(run.lifecycle) ? this.#phaseQueue : this.#queues[type.lane],
+      queue: isPhased ? this.#phaseQueue : this.#queues[type.lane],
       executor,
+      dueAtMs,
+      // Runs with scripts have few places, and a missing secret ends a run at its slot, not before.
+      maySendAhead:
+        executor.startsAtSlot === true &&
+        !isPhased &&
+        this.#options.references.isEmpty &&
+        Object.keys(run.valuesFrom).length === 0,
       isEarly: dueAtMs > this.#options.clock.monotonicMs(),
-      stop: new AbortController(),
+      stop: new RunStop(),
       isStarted: false,
       end: undefined,
       next: undefined,
     };
     this.#active.set(run.runId, active);
-    if (active.isEarly) this.#early.add(active, dueAtMs);
+    if (active.isEarly) this.#early.add(active);
     else this.#enterLane(active);
   }
 
@@ -255,31 +276,6 @@ export class Dispatcher {
   #enterLane(active: Active): void {
     this.#counts[active.lane]++;
     active.queue.add(() => this.#run(active));
-  }
-
-  #order(run: LeasedRun, receivedAtMs: number): RunOrder {
-    return {
-      runId: run.runId,
-      leaseNumber: run.leaseNumber,
-      resultId: run.resultId,
-      checkType: run.check.checkType,
-      checkId: run.check.id,
-      spec: run.check.spec,
-      input: {
-        variables: { ...builtInVariables(run), ...this.#options.serviceSecrets, ...run.variables },
-        secretNames: run.secretNames,
-        proxyUrl: run.location.proxyUrl,
-        clientCertificates: run.clientCertificates,
-        runtimeId: run.runtimeId,
-        snippets: run.snippets,
-        lifecycle: run.lifecycle,
-        updatesSnapshots: run.updatesSnapshots,
-        plan: run.plan,
-      },
-      valuesFrom: run.valuesFrom,
-      mayBeRetried: run.mayBeRetried,
-      receivedAtMs,
-    };
   }
 
   async #run(active: Active): Promise<void> {
@@ -305,7 +301,7 @@ export class Dispatcher {
             { checkType: order.checkType, ...unavailable },
             startedAtMs,
           )
-        : await active.executor.run(order, active.stop.signal);
+        : await active.executor.run(order, active.stop);
     } catch (thrown) {
       const { name } = toError(thrown);
       const isCulprit = thrown instanceof RunCrashes;
@@ -389,6 +385,8 @@ export interface DispatcherOptions {
   readonly serviceSecrets: Readonly<Record<string, string>>;
   /** Variables of the same kind whose values live elsewhere. */
   readonly references: SecretReferences;
+  /** Whether a check passed when it ran here last. */
+  readonly isPassing: (checkId: string) => boolean;
   /** Called with every report to send; `slotAtMs` is when the run was due, if known. */
   readonly onFinished: (run: FinishedRun, origin: RunOrigin | undefined) => void;
   /** Called with leases of runs that come back unstarted after `dropUnstarted`; they are no longer renewed. */

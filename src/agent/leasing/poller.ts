@@ -228,8 +228,10 @@ export class Poller {
 
   /** Lanes with room that the long claim does not cover. */
   #lanesToTopUp(): Lane[] {
+    const { fullLanes = [] } = this.#longClaim ?? {};
+    if (fullLanes.length === 0) return [];
     const free = this.#options.dispatcher.freeSlots();
-    return (this.#longClaim?.fullLanes ?? []).filter((lane) => free[lane] > 0);
+    return fullLanes.filter((lane) => free[lane] > 0);
   }
 
   #mayClaimAhead(): boolean {

@@ -1,5 +1,6 @@
 import { failure } from '@picket/checks/contract/failure.ts';
 import type { FinishedRun } from '../run/contracts.ts';
+import { textOf } from '../scrub/report-texts.ts';
 import type { Envelope, Scrubber } from '../scrub/scrubber.ts';
 import type { UnhealthyPart } from './location-watch.ts';
 
@@ -12,7 +13,7 @@ export function unhealthyReport(
   { kind, evidence }: UnhealthyPart,
   scrubber: Scrubber,
 ): FinishedRun {
-  const envelope = JSON.parse(run.report.envelopeJson) as Envelope;
+  const envelope = JSON.parse(textOf(run.report.envelopeJson)) as Envelope;
   const { failure: found, errorMessages } = envelope;
   const message = `The ${kind} of this location was unhealthy (${evidence}), which may explain this failure: ${found?.message ?? ''}`;
   return {

@@ -4,7 +4,9 @@ import type { LogEntry } from '@picket/checks/contract/run-log.ts';
 import type { LeasedRun, LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { ReportedArtifact } from '@picket/protocol/results/artifact.ts';
 import type { SandboxFacts } from '@picket/sandbox/mechanism.ts';
-import type { ReportTexts, Scrubbed } from '../scrub/scrubber.ts';
+import type { ReportTexts } from '../scrub/report-texts.ts';
+import type { Scrubbed } from '../scrub/scrubber.ts';
+import type { StopSignal } from './run-stop.ts';
 
 /**
  * Data that the stages of the agent pass to each other. A lease becomes a RunOrder (leasing/), which an Executor turns
@@ -44,7 +46,12 @@ export interface RunOrder extends RunIds {
   readonly valuesFrom?: Readonly<Record<string, string>> | undefined;
   /** Whether the run may be repeated if it fails. */
   readonly mayBeRetried?: boolean | undefined;
-  /** When the agent got the lease, on the monotonic clock that all threads share. */
+  /** Whether its report may wait for others if it passes, as the check did here last time. */
+  readonly mayReportLater?: boolean | undefined;
+  /**
+   * When the agent got the lease, or when its slot is if that is later, on the monotonic clock that all threads share.
+   * An executor that `startsAtSlot` does not start it before.
+   */
   readonly receivedAtMs: number;
   /** Time limit of the attempt; defaults to that of the check type. */
   readonly timeoutMs?: number | undefined;
@@ -77,6 +84,8 @@ export interface RunFacts {
    */
   readonly spoilt?: 'recovered' | 'starved' | undefined;
   readonly durationMs: number;
+  /** When it ended, on the monotonic clock; absent without a runner. */
+  readonly endedAtMs?: number | undefined;
   /** Peak memory of the run's processes, in bytes; for scripts. */
   readonly peakMemoryBytes?: number | undefined;
   /** Name and stack of the error if the runner crashed; without its message. */
@@ -171,7 +180,9 @@ export interface Executor {
   readonly checkTypes: readonly string[];
   /** False while no order can run: runs leased then would be lost. */
   readonly isReady: boolean;
-  run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
+  /** Whether it takes orders before their slots, and starts each at its slot. */
+  readonly startsAtSlot?: boolean;
+  run(order: RunOrder, signal: StopSignal): Promise<FinishedRun>;
   /** Room of the host for further runs; if absent, only the lane limits them. */
   readonly room?: Room;
   /** Returns runs that it holds and has not started, marked `isUnstarted`. */

@@ -22,7 +22,9 @@ import type { RunTails } from '../live-log/run-tails.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.ts';
 import { isRepeatable } from '../run/repeatable.ts';
 import { withDeadline } from '../run/run-deadline.ts';
+import type { StopSignal } from '../run/run-stop.ts';
 import { credentialsInFiles } from '../scrub/files/credentials-in-files.ts';
+import { KnownSpecs } from './known-specs.ts';
 import type { LagMeter } from './lag/lag-meter.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './lag/starvation.ts';
 import { isDetailAlone, type RunScrubber, RunScrubbers, secretsSeen } from './run-scrubbers.ts';
@@ -76,6 +78,7 @@ export class RunPipeline {
   readonly #resolver: HostResolver;
   readonly #scrubbers: RunScrubbers;
   readonly #runners = new Map<string, Promise<AnyRunner>>();
+  readonly #specs = new KnownSpecs();
 
   constructor(
     options: Pick<WorkerStart, 'ownSecrets'> & {
@@ -109,7 +112,7 @@ export class RunPipeline {
   }
 
   /** @param signal aborts if the lease is lost or the run is cancelled. */
-  async run(order: RunOrder, situation: RunSituation, signal: AbortSignal): Promise<FinishedRun> {
+  async run(order: RunOrder, situation: RunSituation, signal: StopSignal): Promise<FinishedRun> {
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + situation.serviceOffsetMs));
     const scrubbers = this.#scrubbers.of(order);
     const closeTail = this.#tails?.open(order, log, (found) => scrubbers.with(found));
@@ -120,7 +123,7 @@ export class RunPipeline {
     }
   }
 
-  async #run(running: Running, signal: AbortSignal): Promise<FinishedRun> {
+  async #run(running: Running, signal: StopSignal): Promise<FinishedRun> {
     const { order, situation, log, scrubbers } = running;
     const { serviceOffsetMs } = situation;
     let last = await this.#try(running, signal);
@@ -184,6 +187,7 @@ export class RunPipeline {
       isTimingDoubtful: isDoubtful,
       spoilt,
       durationMs: stoppedMs - startedMs,
+      endedAtMs: stoppedMs,
       peakMemoryBytes: last.outcome.peakMemoryBytes,
       crash,
       crashError: last.crashError,
@@ -232,7 +236,7 @@ export class RunPipeline {
     return { ...finished, facts: { ...finished.facts, isAborted: true, isUnstarted: true } };
   }
 
-  async #try(running: Running, signal: AbortSignal): Promise<Try> {
+  async #try(running: Running, signal: StopSignal): Promise<Try> {
     const { order, situation, scrubbers } = running;
     const { artifactFolder } = situation;
     // The deadline of one try ends only that try.
@@ -288,7 +292,7 @@ export class RunPipeline {
   ): Promise<Outcome<unknown>> {
     const type = findCheckType(order.checkType);
     if (!type) return broken(unsupported(`This agent does not know the check type ${order.checkType}.`));
-    const spec = type.spec.safeParse(order.spec);
+    const spec = this.#specs.read(type, order.spec);
     if (!spec.success) {
       const problems = spec.error.issues
         .slice(0, 5)

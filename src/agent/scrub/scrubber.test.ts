@@ -3,7 +3,8 @@ import { isMaskable, isWord } from '@picket/lib/bounds/maskable.ts';
 import { ExactNumber } from '@picket/lib/json/exact-number.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Scrubber, wholeReport, withoutDetail } from './scrubber.ts';
+import { wholeReport, withoutDetail } from './report-texts.ts';
+import { Scrubber } from './scrubber.ts';
 
 const secret = 'p@ss/w"örd+& 1';
 

@@ -282,32 +282,3 @@ function withoutTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTexts);
   return typeof value === 'string' && value !== '' ? mask : value;
 }
-
-/** A text that was scrubbed before it was written to disk, where no other program writes. */
-export function readBack(text: string): Scrubbed<string> {
-  return text as Scrubbed<string>;
-}
-
-/** A report as two texts, so that it can be sent without a detail that is too large. */
-export interface ReportTexts {
-  readonly envelopeJson: Scrubbed<string>;
-  readonly detailJson: Scrubbed<string>;
-}
-
-/** Joins an envelope and its detail to one report. */
-export function wholeReport({ envelopeJson, detailJson }: ReportTexts): Scrubbed<string> {
-  return `${envelopeJson.slice(0, -1)},"detail":${detailJson}}` as Scrubbed<string>;
-}
-
-/** The texts of a report whose detail is omitted because of its size; the report says so. */
-export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
-  const { errorMessages, ...rest } = JSON.parse(envelopeJson) as Envelope;
-  const note = 'The service rejected the detail of this result, so it was omitted.';
-  return {
-    envelopeJson: JSON.stringify({
-      ...rest,
-      errorMessages: [...errorMessages.slice(0, 199), note],
-    }) as Scrubbed<string>,
-    detailJson: 'null' as Scrubbed<string>,
-  };
-}

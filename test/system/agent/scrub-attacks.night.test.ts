@@ -10,7 +10,7 @@ import { FileScrubber } from '../../../src/agent/delivery/artifacts/artifact-scr
 import type { FinishedRun } from '../../../src/agent/run/contracts.ts';
 import { LagMeter } from '../../../src/agent/runners/lag/lag-meter.ts';
 import { RunPipeline } from '../../../src/agent/runners/run-pipeline.ts';
-import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
+import { wholeReport } from '../../../src/agent/scrub/report-texts.ts';
 import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { credentialHeaderShapes } from '../../../src/checks/secrets/shapes/credentials/credential-header-shape.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -199,6 +199,7 @@ describe('the outputs of real runs', () => {
       {
         serviceOffsetMs: systemClock.wallMs() - systemClock.monotonicMs(),
         artifactFolder: join(folder, `${runtimeId}-${checkType}-${isSecret}`),
+        spareRuns: 0,
       },
       new AbortController().signal,
     );

@@ -7,7 +7,7 @@ import { fromBufferPromise } from 'yauzl';
 import type { FinishedRun } from '../../../src/agent/run/contracts.ts';
 import { LagMeter } from '../../../src/agent/runners/lag/lag-meter.ts';
 import { RunPipeline } from '../../../src/agent/runners/run-pipeline.ts';
-import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
+import { wholeReport } from '../../../src/agent/scrub/report-texts.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 import { readablePieces } from '../../helpers/agent/readable-pieces.ts';
@@ -189,6 +189,7 @@ describe('the remains of real runs', () => {
       {
         serviceOffsetMs: systemClock.wallMs() - systemClock.monotonicMs(),
         artifactFolder: join(folder, runtimeId),
+        spareRuns: 0,
       },
       new AbortController().signal,
     );

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunOrder } from '../../../src/agent/run/contracts.ts';
 import { ProbePool } from '../../../src/agent/runners/probe/probe-pool.ts';
-import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
+import { wholeReport } from '../../../src/agent/scrub/report-texts.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';

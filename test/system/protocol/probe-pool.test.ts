@@ -4,7 +4,7 @@ import { runCheckOnce } from '../../../src/agent/run-once.ts';
 import { ProbePool, type ProbePoolOptions } from '../../../src/agent/runners/probe/probe-pool.ts';
 import { probeWorkerEntry } from '../../../src/agent/runners/probe/probe-threads.ts';
 import { ThreadAhead } from '../../../src/agent/runners/threads/thread-ahead.ts';
-import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
+import { wholeReport } from '../../../src/agent/scrub/report-texts.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
@@ -73,10 +73,7 @@ describe('probe threads', () => {
     const pool = await started({ threadsAhead: [ahead] });
     expect(pool.checkTypes).toContain('URL');
     const { report, facts } = await pool.run(order(target.url('/')), never);
-    expect([facts.verdict, JSON.stringify(report)]).toEqual([
-      'passed',
-      expect.stringContaining('responseTime'),
-    ]);
+    expect([facts.verdict, wholeReport(report)]).toEqual(['passed', expect.stringContaining('responseTime')]);
     await pool.stop();
     await ahead.ended;
   });
@@ -138,6 +135,34 @@ describe('probe threads', () => {
       expect(target.requests.filter((url) => url === path).length).toBeLessThanOrEqual(2);
     }
   }, 180_000);
+
+  it('start the runs that they have early at their slots, unless they are taken back', async () => {
+    const receivedAtMs = systemClock.monotonicMs() + 200;
+    const cancelled = new AbortController();
+    const early = real.run(order(target.url('/early'), { receivedAtMs }), never);
+    const far = { receivedAtMs: receivedAtMs + 3_600_000 };
+    const unwanted = real.run(order(target.url('/unwanted'), far), cancelled.signal);
+    cancelled.abort();
+    expect((await unwanted).facts).toMatchObject({ isUnstarted: true });
+    const report = reportOf(await early);
+    expect(report.startedAt).toBeGreaterThanOrEqual(Math.round(receivedAtMs) + 1_000_000);
+    const waiting = ['/c', '/d'].map((path) => real.run(order(target.url(path), far), never));
+    real.withdrawWaiting();
+    for (const { facts } of await Promise.all(waiting)) expect(facts).toMatchObject({ isUnstarted: true });
+    expect(target.requests.at(-1)).toBe('/early');
+  });
+
+  it('ask before they start early runs after a pause, in which leases may have been lost', async () => {
+    const lost = new AbortController();
+    const paused = await started({ entry: fragileWorker, onLate: () => lost.abort() });
+    const early = { receivedAtMs: systemClock.monotonicMs() + 100 };
+    const kept = paused.run(order(target.url('/kept'), early), never);
+    const gone = paused.run(order(target.url('/gone'), early), lost.signal);
+    const pause = paused.run(order(target.url('/pause-thread')), never);
+    expect((await gone).facts).toMatchObject({ isUnstarted: true });
+    for (const { facts } of [await kept, await pause]) expect(facts.verdict).toBe('passed');
+    expect(target.requests).not.toContain('/gone');
+  });
 
   it('end a run whose signal aborts, and report it', async () => {
     const stop = new AbortController();

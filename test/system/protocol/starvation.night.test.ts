@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunFacts, RunOrder } from '../../../src/agent/run/contracts.ts';
 import { ProbePool } from '../../../src/agent/runners/probe/probe-pool.ts';
-import { wholeReport } from '../../../src/agent/scrub/scrubber.ts';
+import { wholeReport } from '../../../src/agent/scrub/report-texts.ts';
 import { resultFlags } from '../../../src/checks/contract/failure.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';

@@ -5,7 +5,7 @@ import { createLogger } from '@picket/lib/log.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ServiceClock } from '../../client/service-clock.ts';
 import type { Report } from '../../run/contracts.ts';
-import { readBack } from '../../scrub/scrubber.ts';
+import { readBack } from '../../scrub/report-texts.ts';
 import { Spool } from './spool.ts';
 
 /** Time stands still: nothing takes too long. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { waitAtMost } from '@picket/lib/clock.ts';
 import type { Report } from '../../run/contracts.ts';
-import { sizeOf, type WaitingReport } from '../outbox.ts';
+import { type ReportTiming, sizeOf, type WaitingReport } from '../outbox.ts';
 import { logFolder } from './log-folder.ts';
 import type { SpoolKind } from './segment.ts';
 import type { SpoolItem } from './spool-message.ts';
@@ -104,11 +104,12 @@ export class Spool {
     await waitAtMost(this.#options.clock, this.#open(), slowMs);
   }
 
-  /** Adds a result that is about to be sent. @param options.mayWait whether it is sent within a second, with others. */
-  add(report: Report, kind: SpoolKind, options: { readonly mayWait: boolean }): WaitingReport {
+  /** Adds a result that is about to be sent. */
+  add(report: Report, kind: SpoolKind, options: ReportTiming): WaitingReport {
     const { clock, serviceClock } = this.#options;
     const atMs = Math.round(serviceClock.nowMs());
-    const writeAtMs = clock.monotonicMs() + (options.mayWait ? patientGatherMs : gatherMs);
+    const nowMs = clock.monotonicMs();
+    const writeAtMs = options.mayWait ? (options.endedAtMs ?? nowMs) + patientGatherMs : nowMs + gatherMs;
     const waiting: WaitingReport = { report, kind, atMs, writeAtMs, place: undefined, state: 'sending' };
     this.#unstored.add(waiting);
     this.#unstoredSize += sizeOf(waiting);

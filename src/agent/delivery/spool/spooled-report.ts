@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { Report } from '../../run/contracts.ts';
-import { readBack } from '../../scrub/scrubber.ts';
+import { readBack, textOf } from '../../scrub/report-texts.ts';
 import { runFolder } from '../artifacts/run-folder.ts';
 
 /** The spool's note on a report, in addition to its texts. File names are relative to the folder of the run. */
@@ -23,7 +23,7 @@ export function spooledText({ envelopeJson, detailJson, artifacts, ...ids }: Rep
     resultId: ids.resultId,
     files,
   };
-  return `${JSON.stringify(note)}\n${envelopeJson}\n${detailJson}`;
+  return `${JSON.stringify(note)}\n${textOf(envelopeJson)}\n${textOf(detailJson)}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Clock } from '@picket/lib/clock.ts';
+import type { StopSignal } from '../../run/run-stop.ts';
 import type { ThreadLoad } from '../lag/thread-load.ts';
 import type { GateStats } from './gate-stats.ts';
 
@@ -81,7 +82,7 @@ export class AdmissionGate {
    *
    * @returns false if the signal aborted, or `withdrawAll` was called, before the run could start.
    */
-  enter(checkType: string, signal: AbortSignal): boolean | Promise<boolean> {
+  enter(checkType: string, signal: StopSignal): boolean | Promise<boolean> {
     if (signal.aborted) return false;
     const nowMs = this.#clock.monotonicMs();
     if (this.#waiting.size === 0 && this.#mayStart(nowMs, nowMs)) {

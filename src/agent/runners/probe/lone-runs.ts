@@ -1,11 +1,12 @@
 import type { Logger } from '@picket/lib/log.ts';
 import { type FinishedRun, RunCrashes, type RunOrder } from '../../run/contracts.ts';
 import { isRepeatable } from '../../run/repeatable.ts';
+import type { StopSignal } from '../../run/run-stop.ts';
 import { ThreadEnded } from '../threads/runner-thread.ts';
 
 interface Suspect {
   readonly order: RunOrder;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly resolve: (run: FinishedRun) => void;
   readonly reject: (error: Error) => void;
 }
@@ -43,7 +44,7 @@ export class LoneRuns {
   }
 
   /** @throws RunCrashes if the run ended a thread that it had to itself. */
-  run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+  run(order: RunOrder, signal: StopSignal): Promise<FinishedRun> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ order, signal, resolve, reject });
       if (this.#isWorking) return;
@@ -109,7 +110,7 @@ export class LoneRuns {
 export interface LoneRunsOptions {
   readonly log: Logger;
   /** Runs an order in a thread without other runs. @throws ThreadEnded */
-  readonly run: (order: RunOrder, signal: AbortSignal) => Promise<FinishedRun>;
+  readonly run: (order: RunOrder, signal: StopSignal) => Promise<FinishedRun>;
   readonly nowMs: () => number;
   readonly isStopping: () => boolean;
 }

@@ -12,6 +12,8 @@ import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
 import { limitBodyMemory } from '@picket/probes/http/body/body-memory.ts';
 import { openRunDelay } from '@picket/probes/sys/run-delay.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
+import { RunStop } from '../../run/run-stop.ts';
+import { inOneBuffer } from '../../scrub/report-texts.ts';
 import { LagMeter } from '../lag/lag-meter.ts';
 import { ownThread, ThreadLoad } from '../lag/thread-load.ts';
 import { RunPipeline } from '../run-pipeline.ts';
@@ -19,10 +21,14 @@ import { LifecycleScriptPort } from '../script/lifecycle-script-port.ts';
 import { startOfThread } from '../threads/thread-ahead.ts';
 import type { FromWorker, RunSituation, ToWorker } from '../threads/worker-protocol.ts';
 import { AdmissionGate } from './admission-gate.ts';
+import { FinishedReports } from './finished-reports.ts';
 import { GateStats } from './gate-stats.ts';
+import { HeldOrders } from './held-orders.ts';
 
 /** Runs start and end at different times; reports wait this long for others while more runs are active. */
 const gatherMs = 5;
+/** The same for reports that the main thread would keep for a second. */
+const patientGatherMs = 200;
 
 /** How often the thread reports that its event loop turns; see RunnerThread. */
 const turnIntervalMs = 500;
@@ -45,21 +51,45 @@ const pipeline = new RunPipeline({
 });
 const board = new GateStats(gateMemory);
 const gate = new AdmissionGate({ clock: systemClock, load: new ThreadLoad(ownThread), board });
-const running = new Map<string, AbortController>();
-let finished: FinishedRun[] = [];
+const running = new Map<string, RunStop>();
+const held = new HeldOrders({
+  clock: systemClock,
+  start: (order, situation) => void run(order, situation),
+  onLate: () => send({ type: 'late' }),
+});
+const finished = new FinishedReports({
+  clock: systemClock,
+  send: (runs) => {
+    const { buffer, reports } = inOneBuffer(runs.map(({ report }) => report));
+    const sent = runs.map((run, index) => ({ ...run, report: { ...run.report, ...reports[index] } }));
+    port.postMessage({ type: 'finished', runs: sent } satisfies FromWorker, [buffer]);
+  },
+});
+/** Whether reports may wait longer than those of active runs. */
+let isPatient = true;
 
 port.on('message', (message: ToWorker) => {
   if (message.type === 'run') {
-    for (const order of message.orders) void run(order, message.situation);
+    isPatient = true;
+    for (const order of message.orders) {
+      if (!held.hold(order, message.situation)) void run(order, message.situation);
+    }
+  } else if (message.type === 'start-late') {
+    held.startLate();
   } else if (message.type === 'withdraw') {
+    isPatient = false;
+    for (const { order, situation } of held.removeAll()) returnUnstarted(order, situation);
     gate.withdrawAll();
+    finished.sendAll();
   } else if (message.type === 'lifecycle-scripts') {
     phases.connect(message.port);
   } else if (message.type === 'close') {
     port.close();
   } else if (message.type === 'abort') {
     for (const runId of message.runIds) {
-      running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
+      const waiting = held.remove(runId);
+      if (waiting) returnUnstarted(waiting.order, waiting.situation);
+      else running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
     }
   }
 });
@@ -75,26 +105,28 @@ async function begin(): Promise<void> {
 }
 
 async function run(order: RunOrder, situation: RunSituation): Promise<void> {
-  const stop = new AbortController();
+  const stop = new RunStop();
   running.set(order.runId, stop);
   // A run that may start now starts now, not in a later turn.
-  const entered = gate.enter(order.checkType, stop.signal);
+  const entered = gate.enter(order.checkType, stop);
   const isAdmitted = typeof entered === 'boolean' ? entered : await entered;
   const report = isAdmitted
-    ? await pipeline.run(order, situation, stop.signal)
+    ? await pipeline.run(order, situation, stop)
     : pipeline.unstarted(order, situation);
   if (isAdmitted) gate.leave();
   running.delete(order.runId);
-  finished.push(report);
-  if (running.size === 0) flush();
-  else if (finished.length === 1) setTimeout(flush, gatherMs);
+  if (mayWait(order, situation, report)) finished.add(report, patientGatherMs);
+  else finished.add(report, running.size === 0 ? 0 : gatherMs);
 }
 
-function flush(): void {
-  if (finished.length === 0) return;
-  const runs = finished;
-  finished = [];
-  send({ type: 'finished', runs });
+function returnUnstarted(order: RunOrder, situation: RunSituation): void {
+  finished.add(pipeline.unstarted(order, situation), gatherMs);
+}
+
+/** Whether a report may wait longer than usual: its lane needs no place, and the main thread would keep it. */
+function mayWait(order: RunOrder, { spareRuns }: RunSituation, { facts: { verdict } }: FinishedRun): boolean {
+  if (!isPatient || order.mayReportLater !== true || verdict !== 'passed') return false;
+  return finished.count < spareRuns && gate.waitingCount === 0;
 }
 
 /**

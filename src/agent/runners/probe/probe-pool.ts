@@ -5,6 +5,7 @@ import { agentBodyBytes } from '@picket/probes/http/body/body-memory.ts';
 import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, RunOrder } from '../../run/contracts.ts';
 import { deadlineGraceMs } from '../../run/run-deadline.ts';
+import type { StopSignal } from '../../run/run-stop.ts';
 import { RunnerPool, type RunnerSettings } from '../threads/runner-pool.ts';
 import { type RunnerThread, ThreadEnded } from '../threads/runner-thread.ts';
 import type { ThreadAhead } from '../threads/thread-ahead.ts';
@@ -26,7 +27,7 @@ const restart = { shortLifeMs: 2000, immediateRestarts: 1, firstDelayMs: 250, ma
 
 /**
  * Runs the probe lane. A run is assigned to the thread with the lowest load; runs that wait in its admission gate count
- * twice.
+ * twice. The thread starts a run that it gets before its slot at that slot.
  */
 export class ProbePool implements Executor {
   readonly #options: ProbePoolOptions;
@@ -114,6 +115,8 @@ export class ProbePool implements Executor {
     return this.#pool.threads.size;
   }
 
+  readonly startsAtSlot = true;
+
   /** Whether some thread has loaded its runners. */
   get isReady(): boolean {
     return this.#pool.isReady;
@@ -128,7 +131,7 @@ export class ProbePool implements Executor {
    *
    * @throws ThreadEnded if the pool stops, and RunCrashes if the run ended a thread that it had to itself.
    */
-  async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+  async run(order: RunOrder, signal: StopSignal): Promise<FinishedRun> {
     if (this.#lone.isCulprit(order)) return await this.#lone.run(order, signal);
     let chosen: RunnerThread | undefined;
     let leastLoad = Number.POSITIVE_INFINITY;
@@ -149,11 +152,12 @@ export class ProbePool implements Executor {
   #overdueAtMs(order: RunOrder): number {
     const ownMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;
     const timeoutMs = ownMs + lifecycleAllowanceMs(order.input.lifecycle);
-    return this.#options.clock.monotonicMs() + maxTries * timeoutMs + stuckGraceMs;
+    const startsAtMs = Math.max(this.#options.clock.monotonicMs(), order.receivedAtMs);
+    return startsAtMs + maxTries * timeoutMs + stuckGraceMs;
   }
 
   /** Runs an order in a thread outside of the pool, which is kept for a while after the last one. */
-  async #runLone(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+  async #runLone(order: RunOrder, signal: StopSignal): Promise<FinishedRun> {
     clearTimeout(this.#lonePoolIdle);
     this.#loneCount += 1;
     try {

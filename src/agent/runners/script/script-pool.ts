@@ -18,6 +18,7 @@ import type {
   TailPlace,
 } from '../../run/contracts.ts';
 import { deadlineGraceMs } from '../../run/run-deadline.ts';
+import type { StopSignal } from '../../run/run-stop.ts';
 import { RunnerPool, type RunnerSettings } from '../threads/runner-pool.ts';
 import { type RunnerThread, ThreadEnded } from '../threads/runner-thread.ts';
 import type { WorkerStart } from '../threads/worker-protocol.ts';
@@ -156,7 +157,7 @@ export class ScriptPool implements Executor {
    *
    * @throws ThreadEnded if the thread died or was ended before the run was done.
    */
-  async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
+  async run(order: RunOrder, signal: StopSignal): Promise<FinishedRun> {
     const thread = this.#thread;
     if (!thread) throw new ThreadEnded(`the thread for scripts is not running: ${this.#lastEnd}`);
     const timeoutMs = order.timeoutMs ?? findCheckType(order.checkType)?.timeoutMs ?? 0;

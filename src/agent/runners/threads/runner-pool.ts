@@ -12,6 +12,8 @@ import type { ThreadAhead } from './thread-ahead.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
 const watchIntervalMs = 1000;
+/** Part of the free places of a lane that finished runs may keep for a moment. */
+const sparePart = 1 / 4;
 const allNames = checkTypes.map(({ name }) => name);
 
 /** Settings of every thread that runs checks, whatever its lane. */
@@ -26,6 +28,10 @@ export interface RunnerSettings extends Pick<WorkerStart, 'ownSecrets' | 'kerber
   readonly egress?: (() => EgressSettings) | undefined;
   /** Folder for artifacts, read for each run; runs keep none if absent. */
   readonly artifactFolder?: (() => string | undefined) | undefined;
+  /** How many more runs the lane has room for; reports are sent at once if absent. */
+  readonly roomForRuns?: (() => number) | undefined;
+  /** Called before runs start that are late because the process was stopped: their leases may be lost. */
+  readonly onLate?: (() => void) | undefined;
   /** Another program for the threads, with the same messages. */
   readonly entry?: URL | undefined;
   /** When a thread counts as hanging; a default applies if absent. */
@@ -144,7 +150,9 @@ export class RunnerPool {
       situation: () => ({
         serviceOffsetMs: settings.serviceOffsetMs(),
         artifactFolder: settings.artifactFolder?.(),
+        spareRuns: Math.floor(((settings.roomForRuns?.() ?? 0) * sparePart) / this.#threads.size),
       }),
+      onLate: settings.onLate,
       onChanged: (capabilities) => this.#options.onReady(thread, capabilities),
       onModelAsked: this.#options.onModelAsked,
       onLiveLog: this.#options.onLiveLog,

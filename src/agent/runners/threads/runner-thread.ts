@@ -6,6 +6,7 @@ import { toError } from '@picket/lib/errors.ts';
 import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import { crashSite } from '../../error-report/private-message.ts';
 import type { Capabilities, FinishedRun, LinesOfRun, RunOrder, TailPlace } from '../../run/contracts.ts';
+import type { StopSignal } from '../../run/run-stop.ts';
 import { GateStats } from '../probe/gate-stats.ts';
 import { type ThreadAhead, threadOptions } from './thread-ahead.ts';
 import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
@@ -32,6 +33,8 @@ const defaultHang: HangLimits = { silentMs: 2000, cpuMs: 5000 };
 interface Pending {
   readonly resolve: (run: FinishedRun) => void;
   readonly reject: (error: ThreadEnded) => void;
+  readonly signal: StopSignal;
+  readonly abort: () => void;
   /** When the thread counts as stuck, on the monotonic clock. */
   readonly overdueAtMs: number;
 }
@@ -77,6 +80,8 @@ export class RunnerThread {
     /** Called with lines that `readLogs` requested. */
     readonly onLiveLog?: ((runs: readonly LinesOfRun[]) => void) | undefined;
     readonly onSuitePackages?: ((usage: DependencyUsage) => void) | undefined;
+    /** Called before runs start that are late because the process was stopped. */
+    readonly onLate?: (() => void) | undefined;
   }) {
     this.#situation = options.situation;
     const start = { ...options.start, gateMemory: this.gate.memory };
@@ -95,7 +100,11 @@ export class RunnerThread {
       else if (message.type === 'model-asked') options.onModelAsked?.(message.outcome);
       else if (message.type === 'live-log') options.onLiveLog?.(message.runs);
       else if (message.type === 'suite-packages') options.onSuitePackages?.(message.usage);
-      else for (const run of message.runs) this.#settle(run);
+      else if (message.type === 'late') {
+        options.onLate?.();
+        // After the runs that this has stopped.
+        queueMicrotask(() => this.#post({ type: 'start-late' }));
+      } else for (const run of message.runs) this.#settle(run);
     });
     this.#worker.on('messageerror', (error) => {
       this.#lastError = toError(error);
@@ -109,7 +118,10 @@ export class RunnerThread {
       const reason = this.#lastError ? crashSite(this.#lastError) : `exit code ${code}`;
       const error = new ThreadEnded(reason);
       ready.reject(error);
-      for (const { reject } of this.#pending.values()) reject(error);
+      for (const { reject, signal, abort } of this.#pending.values()) {
+        signal.removeEventListener('abort', abort);
+        reject(error);
+      }
       this.#pending.clear();
       ended.resolve(reason);
     });
@@ -126,21 +138,17 @@ export class RunnerThread {
    * @param signal stops the run; its report still arrives.
    * @throws ThreadEnded if the thread dies first, and RangeError or DataCloneError if the order cannot be sent.
    */
-  async run(order: RunOrder, overdueAtMs: number, signal: AbortSignal): Promise<FinishedRun> {
-    if (this.#isEnded) throw new ThreadEnded('it ended before the run started');
-    const { promise, resolve, reject } = Promise.withResolvers<FinishedRun>();
-    this.#pending.set(order.runId, { resolve, reject, overdueAtMs });
-    if (this.#orders.push(order) === 1) queueMicrotask(() => this.#sendOrders());
-    const abort = () => this.#abort(order.runId);
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+  run(order: RunOrder, overdueAtMs: number, signal: StopSignal): Promise<FinishedRun> {
+    return new Promise((resolve, reject) => {
+      if (this.#isEnded) throw new ThreadEnded('it ended before the run started');
+      const abort = () => this.#abort(order.runId);
+      signal.addEventListener('abort', abort, { once: true });
+      this.#pending.set(order.runId, { resolve, reject, signal, abort, overdueAtMs });
+      if (this.#orders.push(order) === 1) queueMicrotask(() => this.#sendOrders());
+    });
   }
 
-  /** Makes all runs in the thread's admission gate return unstarted. */
+  /** Makes all runs that have not started in the thread return unstarted; reports wait no longer. */
   withdrawWaiting(): void {
     if (this.#orders.length > 0) this.#sendOrders();
     this.#post({ type: 'withdraw' });
@@ -197,9 +205,11 @@ export class RunnerThread {
   }
 
   #settle(run: FinishedRun): void {
-    const { runId } = run.report;
-    this.#pending.get(runId)?.resolve(run);
-    this.#pending.delete(runId);
+    const pending = this.#pending.get(run.report.runId);
+    if (!pending) return;
+    this.#pending.delete(run.report.runId);
+    pending.signal.removeEventListener('abort', pending.abort);
+    pending.resolve(run);
   }
 
   #sendOrders(): void {

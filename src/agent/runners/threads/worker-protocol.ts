@@ -42,6 +42,8 @@ export interface RunSituation {
   readonly serviceOffsetMs: number;
   /** The agent's work folder for artifacts; absent if none are kept. */
   readonly artifactFolder?: string | undefined;
+  /** How many finished runs of the thread may keep their places in the lane for a moment, so that others join them. */
+  readonly spareRuns: number;
 }
 
 export type ToWorker =
@@ -49,8 +51,10 @@ export type ToWorker =
   | { readonly type: 'abort'; readonly runIds: readonly string[] }
   /** Makes the thread send the next lines of these runs as `live-log`, if there are any. */
   | { readonly type: 'read-logs'; readonly places: readonly TailPlace[] }
-  /** Makes all runs in the admission gate return unstarted. */
+  /** Makes all runs that wait for their slots, or in the admission gate, return unstarted; reports wait no longer. */
   | { readonly type: 'withdraw' }
+  /** The answer to `late`: lost leases were named, and the other runs may start. */
+  | { readonly type: 'start-late' }
   /** The channel between a probe thread and the script thread: one end for each. */
   | { readonly type: 'lifecycle-scripts'; readonly port: MessagePort }
   /** Makes the thread clean up and end. */
@@ -63,6 +67,8 @@ export type FromWorker =
   /** A request was sent to the model. */
   | { readonly type: 'model-asked'; readonly outcome: ModelOutcome }
   | { readonly type: 'live-log'; readonly runs: readonly LinesOfRun[] }
+  /** Runs were to start long ago: the process was stopped, and may have lost their leases. */
+  | { readonly type: 'late' }
   /** A suite has run. */
   | { readonly type: 'suite-packages'; readonly usage: DependencyUsage }
   | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };

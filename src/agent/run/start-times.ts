@@ -9,18 +9,28 @@ const toleranceMs = 0.5;
  */
 const stepMs = 25;
 
+/** The end of the step in which a time lies. */
+const endOfStep = (timeMs: number) => Math.ceil(timeMs / stepMs) * stepMs;
+
 /** Starts things at their times, each once, or a step later at most. One timer serves all: hundreds may wait. */
 export class StartTimes<Item> {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #start: (item: Item) => void;
+  readonly #whenToStart: (timeMs: number) => number;
   /** Earliest first. */
   readonly #waiting: { readonly item: Item; readonly atMs: number }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: { readonly clock: Clock; readonly start: (item: Item) => void }) {
+  constructor(options: {
+    readonly clock: Pick<Clock, 'monotonicMs'>;
+    readonly start: (item: Item) => void;
+    /** When a thing starts whose time is `timeMs`, never later for an earlier one; by default in steps of 25 ms. */
+    readonly whenToStart?: (timeMs: number) => number;
+  }) {
     this.#clock = options.clock;
     this.#start = options.start;
+    this.#whenToStart = options.whenToStart ?? endOfStep;
   }
 
   get count(): number {
@@ -29,7 +39,7 @@ export class StartTimes<Item> {
 
   /** @param timeMs on the monotonic clock. */
   add(item: Item, timeMs: number): void {
-    const atMs = Math.ceil(timeMs / stepMs) * stepMs;
+    const atMs = this.#whenToStart(timeMs);
     // Items arrive nearly in order.
     let place = this.#waiting.length;
     while (place > 0 && (this.#waiting[place - 1]?.atMs ?? 0) > atMs) place -= 1;
@@ -42,6 +52,12 @@ export class StartTimes<Item> {
     if (place === -1) return;
     this.#waiting.splice(place, 1);
     if (this.#waiting.length === 0) this.#rest();
+  }
+
+  /** Removes and returns all that have not started. */
+  takeAll(): Item[] {
+    this.#rest();
+    return this.#waiting.splice(0).map(({ item }) => item);
   }
 
   #schedule(): void {

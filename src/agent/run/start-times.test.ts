@@ -1,5 +1,5 @@
+import { systemClock } from '@picket/lib/clock.ts';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
 import { StartTimes } from './start-times.ts';
 
 it('starts each at its time, in the order of the times, and none that was deleted', async () => {
