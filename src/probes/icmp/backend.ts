@@ -1,5 +1,5 @@
 import type { IpFamily } from '../address.ts';
-import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from './echo/answers.ts';
 
 /** A series of echo requests to one address, sent at a steady pace. */
 export interface PingTrain {

@@ -1,4 +1,4 @@
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
 import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../backend.ts';
 import { NetPingProcess } from './process.ts';
 

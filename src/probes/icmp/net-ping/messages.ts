@@ -1,4 +1,4 @@
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
 import type { PingTrain } from '../backend.ts';
 
 /** Messages to the net-ping process. */

@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toError } from '@picket/lib/errors.ts';
 import type { IpFamily } from '../../address.ts';
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
 import { errnoOfWords } from '../../sys/errno.ts';
 import { IcmpUnavailable, type PingTrain } from '../backend.ts';
 import { loadNetPing, type NetPingLibrary } from './library.ts';

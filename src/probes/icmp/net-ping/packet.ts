@@ -5,7 +5,7 @@ import {
   echoReplyType,
   echoRequestType,
   tokenBytes,
-} from '../../kernel-thread/echo/packet.ts';
+} from '../echo/packet.ts';
 
 /** The echo request that a message answers or reports. */
 interface EchoIdentity {
