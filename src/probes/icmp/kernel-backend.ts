@@ -98,7 +98,7 @@ function readSetting(path: string): string | undefined {
 
 /** Sends one request to this host: sockets may open but not deliver, for example in a sandbox. */
 async function selfTest(engine: EchoEngine, address: string): Promise<void> {
-  const spec = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56, ttl: undefined };
+  const spec = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56 };
   const never = new AbortController().signal;
   const [answer] = await engine.ping({ ...spec, replyTimeoutMs: selfTestTimeoutMs }, never);
   if (answer?.kind === 'unsent' && (answer.errno === 'EPERM' || answer.errno === 'EACCES')) {

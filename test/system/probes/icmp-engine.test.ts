@@ -173,7 +173,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
     return performance.now() - startMs;
   };
-  const three = { ...here, scopeId: 0, count: 3, intervalMs: 0, ttl: undefined };
+  const three = { ...here, scopeId: 0, count: 3, intervalMs: 0 };
   const times = (answers: readonly EchoAnswer[]) =>
     answers.map((answer) => (answer.kind === 'reply' ? answer.rttMs : Number.POSITIVE_INFINITY));
 

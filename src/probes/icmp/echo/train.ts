@@ -10,7 +10,7 @@ export interface TrainSpec {
   readonly count: number;
   readonly intervalMs: number;
   readonly dataBytes: number;
-  readonly ttl: number | undefined;
+  readonly ttl?: number | undefined;
   readonly dontFragment?: boolean | undefined;
   readonly replyTimeoutMs: number;
 }
