@@ -1,9 +1,9 @@
 import { type IpFamily, type ResolvedAddress, type WantedFamily, wireAddress } from '../address.ts';
 import { type Interruption, type InterruptionSources, Interruptions } from '../connection/interruption.ts';
 import type { ConnectionPolicy } from '../egress/policy.ts';
-import type { EchoAnswer } from './echo/answers.ts';
 import { type LookupTimes, ResolveError, type Resolver, resolveWanted } from '../resolver.ts';
 import type { IcmpBackend } from './backend.ts';
+import type { EchoAnswer } from './echo/answers.ts';
 import { IcmpProbeError, unsentError } from './errors.ts';
 import { timeBudget } from './time-budget.ts';
 

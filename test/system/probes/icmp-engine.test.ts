@@ -4,9 +4,9 @@ import { readdirSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { IcmpUnavailable, type PingTrain } from '../../../src/probes/icmp/backend.ts';
-import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
 import type { EchoAnswer } from '../../../src/probes/icmp/echo/answers.ts';
 import { EchoEngine } from '../../../src/probes/icmp/echo/engine.ts';
+import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
 import { type Libc, loadLibc } from '../../../src/probes/sys/libc.ts';
 import { SO_TIMESTAMPNS } from '../../../src/probes/sys/linux.ts';
 

@@ -5,21 +5,21 @@ import type { Libc } from '../../sys/libc.ts';
 import { MessageReceiver, type ReceivedMessage } from '../../sys/message.ts';
 import { type EchoAnswer, firewallErrno } from './answers.ts';
 import { Departures } from './departures.ts';
-import { DueQueue } from './due-queue.ts';
+import { DueWheel } from './due-wheel.ts';
 import { echoHeaderBytes, tokenBytes } from './packet.ts';
 import { EchoSocket, type FamilyReport, SocketsRefused } from './socket.ts';
 import { EchoTrain, type OpenEcho, type TrainSpec } from './train.ts';
 
 const sendAttempts = 3;
 /** Time between two turns: what is due or arrives meanwhile waits for the next one. */
-const turnMs = 10;
+const quietTurnMs = 10;
+/** The same with more than a few trains, whose turns would otherwise do little each. */
+const crowdedTurnMs = 25;
+const fewTrains = 20;
 /** Of a request that has been open for long, the reply is looked for after this share of that time. */
 const patience = 0.25;
 const longestTurnMs = 100;
-/** Time between two turns while more could arrive than the buffer of a socket holds for longer. */
-const shortTurnMs = 1;
-/** As many bytes of open requests fit into that buffer, with the timestamps of their departures. */
-const fewBytes = 128 * 1024;
+const shortestTurnMs = 1;
 /** What the kernel needs for a packet in addition to its data. */
 const packetBytes = 1024;
 /** A socket that was not read for this long is read before it is used: a raw one gets the replies of all processes. */
@@ -42,9 +42,9 @@ interface Family {
 /**
  * The echo engine: sends trains of requests at their pace and matches the answers. It works in the thread that uses it:
  * the kernel notes when a request leaves and when its reply arrives, so nothing is gained by reading a reply at once. A
- * first request is sent at once. Everything else happens in turns, 10 ms apart: each reads what has arrived for all
- * trains, sends what is due, and ends the trains that are over. A reply that arrived in time counts, however late the
- * turn that reads it.
+ * first request is sent at once. Everything else happens in turns, 10 or 25 ms apart: each reads what has arrived for
+ * all trains, sends what is due, and ends the trains that are over. A reply that arrived in time counts, however late
+ * the turn that reads it. The more requests are open, the sooner is the next turn, before their replies fill a socket.
  *
  * Without the kernel's times (`isStamped`) there is a turn each millisecond, and times are those of its reads.
  */
@@ -55,8 +55,7 @@ export class EchoEngine {
   readonly #receiver: MessageReceiver;
   readonly #families = new Map<IpFamily, Family>();
   readonly #trains = new Set<EchoTrain>();
-  /** The same, and some that are over. */
-  readonly #queue = new DueQueue<EchoTrain>();
+  readonly #wheel = new DueWheel<EchoTrain>();
   /** By family and sequence number on the wire; all trains share the numbers. */
   readonly #open = new Map<number, OpenEcho>();
   #tokens = Buffer.alloc(0);
@@ -122,7 +121,6 @@ export class EchoEngine {
     clearTimeout(this.#timer);
     for (const { socket } of this.#families.values()) socket.close();
     this.#families.clear();
-    this.#queue.clear();
     this.#open.clear();
     for (const train of this.#trains) {
       train.isOver = true;
@@ -149,16 +147,13 @@ export class EchoEngine {
     // What arrived before this time is read first, so that only what is not there is missing.
     const nowMs = performance.now();
     for (const family of this.#families.values()) if (family.openCount > 0) this.#receive(family, nowMs);
-    for (;;) {
-      const train = this.#nextTrain();
-      if (!train || train.dueAtMs > nowMs) break;
-      this.#queue.takeFirst();
-      this.#advance(train, nowMs);
+    for (let due = this.#wheel.take(nowMs); due; due = this.#wheel.take(nowMs)) {
+      for (const train of due) if (!train.isOver) this.#advance(train, nowMs);
     }
     if (this.#trains.size > 0) this.#plan(performance.now());
   }
 
-  /** Sends the due requests of a train that is not queued, and expires overdue ones. */
+  /** Sends the due requests of a train that is not in the wheel, and expires overdue ones. */
   #advance(train: EchoTrain, nowMs: number): void {
     while (train.isRequestDue(nowMs)) this.#send(train);
     for (let echo = train.expired(nowMs); echo; echo = train.expired(nowMs)) {
@@ -168,28 +163,27 @@ export class EchoEngine {
     if (train.isAnswered) this.#finish(train);
     if (train.isOver) return;
     train.plan();
-    this.#queue.add(train);
-  }
-
-  #nextTrain(): EchoTrain | undefined {
-    while (this.#queue.first?.isOver) this.#queue.takeFirst();
-    return this.#queue.first;
+    this.#wheel.add(train, nowMs);
   }
 
   /** Sets the time of the next turn. */
   #plan(nowMs: number): void {
-    let atMs = Math.max(this.#nextTrain()?.dueAtMs ?? Number.POSITIVE_INFINITY, nowMs + turnMs);
-    if (this.#open.size > 0) atMs = Math.min(atMs, nowMs + this.#readAfterMs(nowMs));
+    const turnMs = this.#trains.size > fewTrains ? crowdedTurnMs : quietTurnMs;
+    let atMs = Math.max(this.#wheel.nextDueMs, nowMs + turnMs);
+    if (this.#open.size > 0) atMs = Math.min(atMs, nowMs + this.#readAfterMs(nowMs, turnMs));
     if (this.#timer && this.#turnAtMs <= atMs) return;
     clearTimeout(this.#timer);
     this.#turnAtMs = atMs;
-    this.#timer = setTimeout(() => this.#turn(), Math.max(shortTurnMs, Math.ceil(atMs - nowMs)));
+    this.#timer = setTimeout(() => this.#turn(), Math.max(shortestTurnMs, Math.ceil(atMs - nowMs)));
   }
 
-  #readAfterMs(nowMs: number): number {
-    if (!this.#isStamped) return shortTurnMs;
-    for (const { openBytes } of this.#families.values()) if (openBytes > fewBytes) return shortTurnMs;
-    return Math.min(longestTurnMs, Math.max(turnMs, (nowMs - this.#lastSentMs) * patience));
+  #readAfterMs(nowMs: number, turnMs: number): number {
+    if (!this.#isStamped) return shortestTurnMs;
+    let afterMs = Math.max(turnMs, (nowMs - this.#lastSentMs) * patience);
+    for (const { socket, openBytes } of this.#families.values()) {
+      afterMs = Math.min(afterMs, (turnMs * socket.roomBytes) / Math.max(1, openBytes), longestTurnMs);
+    }
+    return afterMs;
   }
 
   /** Sends the next request of a train. */
@@ -213,7 +207,7 @@ export class EchoEngine {
     for (let attempt = 0; attempt < sendAttempts; attempt += 1) {
       const sentMs = performance.now();
       const isStale = family.openCount === 0 && sentMs - family.readMs > staleMs;
-      if (isStale || family.unreadBytes > fewBytes / 2) this.#receive(family, sentMs);
+      if (isStale || family.unreadBytes > socket.roomBytes) this.#receive(family, sentMs);
       const leftMs = this.#clock.realtimeMs();
       errno = socket.send(train.socketAddress);
       if (errno === undefined) {
@@ -327,6 +321,7 @@ export class EchoEngine {
     train.isOver = true;
     for (const echo of train.openEchoes) this.#forget(echo);
     this.#trains.delete(train);
+    this.#wheel.remove(train);
     train.resolve(train.answers);
     if (this.#trains.size > 0) return;
     clearTimeout(this.#timer);

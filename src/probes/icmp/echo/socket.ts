@@ -56,6 +56,8 @@ export function pathMtuDiscovery(dontFragment: boolean | undefined): number {
 }
 
 const receiveBufferBytes = 1 << 20;
+/** Share of its buffer that unread replies may fill: it also holds departures, and more for a packet than its bytes. */
+const roomShare = 1 / 3;
 const { SOL_IP, SOL_IPV6 } = linux;
 
 /** A non-blocking ICMP socket of one family that sends echo requests and receives the answers. */
@@ -65,6 +67,7 @@ export class EchoSocket {
   readonly descriptor: number;
   readonly #libc: Libc;
   readonly #identifier = randomInt(0x10000);
+  #roomBytes = 0;
   #ttl: number | undefined;
   #dontFragment: boolean | undefined;
   /** The previous request; the next one differs only slightly. */
@@ -169,6 +172,11 @@ export class EchoSocket {
     });
   }
 
+  /** Bytes of replies that can surely wait to be read. */
+  get roomBytes(): number {
+    return this.#roomBytes;
+  }
+
   close(): void {
     closeSync(this.descriptor);
   }
@@ -189,7 +197,10 @@ export class EchoSocket {
     this.#set(linux.SOL_SOCKET, linux.SO_TIMESTAMPNS, 1);
     const whenSent = linux.SOF_TIMESTAMPING_TX_SOFTWARE | linux.SOF_TIMESTAMPING_OPT_TSONLY;
     this.#set(linux.SOL_SOCKET, linux.SO_TIMESTAMPING, whenSent);
+    // Beyond the limit of the system, if this process may.
     this.#set(linux.SOL_SOCKET, linux.SO_RCVBUF, receiveBufferBytes);
+    this.#set(linux.SOL_SOCKET, linux.SO_RCVBUFFORCE, receiveBufferBytes);
+    this.#roomBytes = this.#get(linux.SOL_SOCKET, linux.SO_RCVBUF) * roomShare;
     if (this.family === 4) {
       this.#set(SOL_IP, linux.IP_RECVTTL, 1);
       this.#set(SOL_IP, linux.IP_RECVERR, 1);
@@ -219,5 +230,13 @@ export class EchoSocket {
     const encoded = Buffer.alloc(4);
     encoded.writeInt32LE(value);
     this.#libc.setsockopt(this.descriptor, level, option, encoded, encoded.length);
+  }
+
+  #get(level: number, option: number): number {
+    const value = Buffer.alloc(4);
+    const sizeBytes = Buffer.alloc(4);
+    sizeBytes.writeUInt32LE(value.length);
+    this.#libc.getsockopt(this.descriptor, level, option, value, sizeBytes);
+    return value.readInt32LE();
   }
 }

@@ -41,8 +41,10 @@ export class EchoTrain {
   /** Called with the answers when the train is over. */
   readonly resolve: (answers: readonly EchoAnswer[]) => void;
   readonly reject: (error: Error) => void;
-  /** When a request is due next, or an open one expires. Constant while the train is queued. */
+  /** When a request is due next, or an open one expires. Constant while the train is in the wheel. */
   dueAtMs: number;
+  /** Its place in the wheel. */
+  slot = -1;
   /** Stopped or fully answered. */
   isOver = false;
   readonly #startMs: number;
@@ -53,11 +55,7 @@ export class EchoTrain {
   #firstOpen = 0;
 
   /** @param nowMs the first request is due immediately. */
-  constructor(
-    spec: TrainSpec,
-    nowMs: number,
-    { resolve, reject }: Pick<EchoTrain, 'resolve' | 'reject'>,
-  ) {
+  constructor(spec: TrainSpec, nowMs: number, { resolve, reject }: Pick<EchoTrain, 'resolve' | 'reject'>) {
     this.spec = spec;
     this.family = spec.address.includes(':') ? 6 : 4;
     this.socketAddress = encodeSocketAddress(spec.address, spec.scopeId);
@@ -115,7 +113,7 @@ export class EchoTrain {
     return echo && this.#expiresMs(echo) <= nowMs ? echo : undefined;
   }
 
-  /** Computes the next due time. Not allowed while the train is queued. */
+  /** Computes the next due time. Not allowed while the train is in the wheel. */
   plan(): void {
     const requestMs = this.sentCount < this.spec.count ? this.#nextRequestMs : Number.POSITIVE_INFINITY;
     const oldest = this.#oldestOpen();
