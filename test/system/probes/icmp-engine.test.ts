@@ -114,6 +114,12 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     expect(await backend.ping(here, AbortSignal.abort())).toEqual([]);
   });
 
+  it('returns what it has when its time is over', async () => {
+    backend = await KernelBackend.open();
+    const answers = await backend.ping({ ...here, count: 50, intervalMs: 500, timeoutMs: 50 }, never);
+    expect(answers.map(({ kind }) => kind)).toEqual(['reply']);
+  });
+
   it('rejects a train that it breaks under, and no other', async () => {
     backend = await KernelBackend.open();
     const impossible = { ...here, count: 1, dataBytes: -100 };

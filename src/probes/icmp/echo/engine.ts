@@ -87,7 +87,7 @@ export class EchoEngine {
   /**
    * Sends a train of requests. The process stays alive until it is over.
    *
-   * @returns their answers, ordered by sequence number; if the signal aborts, those received so far.
+   * @returns their answers, ordered by sequence number; if the signal aborts or the time is over, those received so far.
    * @throws if the engine is closed meanwhile.
    */
   ping(spec: TrainSpec, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
@@ -155,12 +155,13 @@ export class EchoEngine {
 
   /** Sends the due requests of a train that is not in the wheel, and expires overdue ones. */
   #advance(train: EchoTrain, nowMs: number): void {
-    while (train.isRequestDue(nowMs)) this.#send(train);
+    const isTimeOver = train.isTimeOver(nowMs);
+    while (!isTimeOver && train.isRequestDue(nowMs)) this.#send(train);
     for (let echo = train.expired(nowMs); echo; echo = train.expired(nowMs)) {
       const { sequence, remark } = echo;
       this.#settle(echo, { kind: 'silence', sequence, ...(remark !== undefined && { remark }) });
     }
-    if (train.isAnswered) this.#finish(train);
+    if (train.isAnswered || isTimeOver) this.#finish(train);
     if (train.isOver) return;
     train.plan();
     this.#wheel.add(train, nowMs);

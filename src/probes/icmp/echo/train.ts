@@ -13,6 +13,8 @@ export interface TrainSpec {
   readonly ttl?: number | undefined;
   readonly dontFragment?: boolean | undefined;
   readonly replyTimeoutMs: number;
+  /** The train ends after this time, answered or not; without a limit when absent. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** A request without an answer yet. */
@@ -48,6 +50,7 @@ export class EchoTrain {
   /** Stopped or fully answered. */
   isOver = false;
   readonly #startMs: number;
+  readonly #endMs: number;
   readonly #answers: (EchoAnswer | undefined)[] = [];
   readonly #echoes: (OpenEcho | undefined)[] = [];
   #openCount = 0;
@@ -62,6 +65,7 @@ export class EchoTrain {
     this.resolve = resolve;
     this.reject = reject;
     this.#startMs = nowMs;
+    this.#endMs = nowMs + (spec.timeoutMs ?? Number.POSITIVE_INFINITY);
     this.dueAtMs = nowMs;
   }
 
@@ -71,6 +75,10 @@ export class EchoTrain {
 
   get isAnswered(): boolean {
     return this.sentCount >= this.spec.count && this.#openCount === 0;
+  }
+
+  isTimeOver(nowMs: number): boolean {
+    return nowMs >= this.#endMs;
   }
 
   /** Due times count from the start, so that one late request does not delay the rest. */
@@ -117,7 +125,8 @@ export class EchoTrain {
   plan(): void {
     const requestMs = this.sentCount < this.spec.count ? this.#nextRequestMs : Number.POSITIVE_INFINITY;
     const oldest = this.#oldestOpen();
-    this.dueAtMs = oldest ? Math.min(requestMs, this.#expiresMs(oldest)) : requestMs;
+    const expiryMs = oldest ? this.#expiresMs(oldest) : Number.POSITIVE_INFINITY;
+    this.dueAtMs = Math.min(requestMs, expiryMs, this.#endMs);
   }
 
   #expiresMs({ sentMs }: OpenEcho): number {

@@ -47,7 +47,10 @@ function opened(library: NetPingLibrary, family: IpFamily): RawSocketReport {
 async function run(id: number, train: PingTrain): Promise<void> {
   const stop = new AbortController();
   stops.set(id, stop);
+  const { timeoutMs } = train;
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => stop.abort(), timeoutMs);
   const answers = await ping(train, stop.signal);
+  clearTimeout(timer);
   stops.delete(id);
   send({ type: 'answers', id, answers });
 }
