@@ -1,10 +1,10 @@
 import type { IpFamily } from '@picket/probes/address.ts';
 import { type IcmpBackend, IcmpUnavailable } from '@picket/probes/icmp/backend.ts';
+import type { EchoAnswer } from '@picket/probes/icmp/echo/answers.ts';
 import { describeIcmpError, unsentError } from '@picket/probes/icmp/errors.ts';
 import { openIcmpBackend } from '@picket/probes/icmp/open-backend.ts';
 import { type IcmpProbeRequest, type IcmpProbeResult, probeIcmp } from '@picket/probes/icmp/probe.ts';
 import { isDroppedHere, pingStatistics } from '@picket/probes/icmp/statistics.ts';
-import type { EchoAnswer } from '@picket/probes/kernel-thread/echo/answers.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { CapabilityMissing, type Failure, failure } from '../contract/failure.ts';
 import type { LoadedRunner, Runner } from '../contract/outcome.ts';

@@ -1,4 +1,4 @@
-import { hostAndPort, type IpFamily, type ResolvedAddress } from '../address.ts';
+import { hostAndPort, type IpFamily, literalAddress, type ResolvedAddress } from '../address.ts';
 import { classifyError, ProbeError } from '../connection/errors.ts';
 import type { Resolver } from '../resolver.ts';
 import { type QueryControls, withinLimits } from './limits.ts';
@@ -31,6 +31,8 @@ export async function locateServer(
   controls: Pick<QueryControls, 'signal' | 'timeoutMs'>,
 ): Promise<DnsServer> {
   const { hostname } = named;
+  const literal = literalAddress(hostname);
+  if (literal) return { ...named, ...literal };
   const expired = () => {
     const message = `the name server's own name ${hostname} was not resolved in time`;
     return new ProbeError('resolver-unavailable', 'dns', message, 'ETIMEDOUT');
@@ -40,10 +42,17 @@ export async function locateServer(
     hostname,
     ({ resolve, reject }) => {
       const stop = new AbortController();
+      let isOver = false;
       resolver
         .resolve(hostname, 'any', { signal: stop.signal })
+        .finally(() => {
+          isOver = true;
+        })
         .then(resolve, (thrown: unknown) => reject(classifyError(thrown, 'dns', hostname)));
-      return () => stop.abort();
+      // Only if needed: an abort creates an error with a stack, which costs more than a query.
+      return () => {
+        if (!isOver) stop.abort();
+      };
     },
     expired,
   );

@@ -1,5 +1,5 @@
 import type { IpFamily } from '../address.ts';
-import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from './echo/answers.ts';
 
 /** A series of echo requests to one address, sent at a steady pace. */
 export interface PingTrain {
@@ -11,6 +11,8 @@ export interface PingTrain {
   readonly intervalMs: number;
   /** A reply that arrives later than this after its request counts as lost. */
   readonly replyTimeoutMs: number;
+  /** After this time the train ends as if its signal aborted; without a limit when absent. */
+  readonly timeoutMs?: number | undefined;
   /** Bytes after the 8 of the ICMP header, 0 to 65499. */
   readonly dataBytes: number;
   /** Time to live (IPv4) or hop limit (IPv6) to send; the system's default when absent. */
@@ -26,10 +28,9 @@ export interface IcmpBackend {
   /** Source of the round trip timestamps: the kernel, or a process that may be late. */
   readonly clock: 'kernel' | 'event';
   /**
-   * Sends a train and waits for its answers, ordered by sequence number.
+   * Sends a train and waits for its answers, ordered by sequence number. If the signal aborts, or the time limit passes,
+   * those received so far are returned: requests without an entry were not sent or are still open.
    *
-   * @param signal stops sending and waiting; the answers received so far are returned. Requests without an entry were
-   * not sent or are still open.
    * @throws if the backend itself failed.
    */
   ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]>;

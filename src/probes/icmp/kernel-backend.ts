@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
 import { splitZone } from '../sys/zone.ts';
 import { type IcmpBackend, IcmpUnavailable, type PingTrain } from './backend.ts';
-import { EngineThread, type FamilyReports } from './engine-thread.ts';
+import type { EchoAnswer } from './echo/answers.ts';
+import { EchoEngine, type FamilyReports } from './echo/engine.ts';
 
 const selfTestTimeoutMs = 1000;
 
@@ -13,60 +13,53 @@ const selfTestTimeoutMs = 1000;
  */
 export class KernelBackend implements IcmpBackend {
   readonly description: string;
-  readonly clock = 'kernel';
-  readonly #libc: Libc;
-  #thread: EngineThread;
+  readonly #engine: EchoEngine;
 
-  private constructor(libc: Libc, thread: EngineThread, families: FamilyReports) {
-    this.#libc = libc;
-    this.#thread = thread;
+  private constructor(engine: EchoEngine) {
+    this.#engine = engine;
+    const { families } = engine;
     this.description = `ICMP ${families[4].mode ?? families[6].mode} sockets`;
   }
 
   /**
-   * Starts the engine and pings this host itself.
+   * Opens the sockets and pings this host itself.
    *
    * @throws IcmpUnavailable with the reason if this host does not allow it.
    */
   static async open(): Promise<KernelBackend> {
-    const libc = await loadedLibc();
-    const thread = new EngineThread(libc);
+    const engine = new EchoEngine(await loadedLibc());
     try {
-      const families = await thread.ready;
-      const refused = refusal(families);
+      const refused = refusal(engine.families);
       if (refused !== undefined) throw new IcmpUnavailable(refused);
-      await selfTest(thread, families[4].mode === null ? '::1' : '127.0.0.1');
-      return new KernelBackend(libc, thread, families);
+      await selfTest(engine, engine.families[4].mode === null ? '::1' : '127.0.0.1');
+      return new KernelBackend(engine);
     } catch (thrown) {
-      await thread.close();
+      engine.close();
       throw thrown;
     }
   }
 
-  async ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
+  get clock(): 'kernel' | 'event' {
+    return this.#engine.isStamped ? 'kernel' : 'event';
+  }
+
+  ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
     const { address, scopeId } = splitZone(train.address);
     if (scopeId === undefined) {
-      return Array.from({ length: train.count }, (_, sequence) => ({
-        kind: 'unsent',
-        sequence,
-        errno: 'ENODEV',
-      }));
+      return Promise.resolve(
+        Array.from({ length: train.count }, (_, sequence) => ({
+          kind: 'unsent',
+          sequence,
+          errno: 'ENODEV',
+        })),
+      );
     }
-    const { count, intervalMs, dataBytes, replyTimeoutMs, ttl, dontFragment } = train;
-    const spec = { address, scopeId, count, intervalMs, dataBytes, replyTimeoutMs, ttl, dontFragment };
-    const thread = await this.#liveThread();
-    return await thread.ping(spec, signal);
+    return this.#engine.ping({ ...train, address, scopeId }, signal);
   }
 
   close(): Promise<void> {
-    return this.#thread.close();
-  }
-
-  /** The next run replaces an engine that failed. */
-  async #liveThread(): Promise<EngineThread> {
-    if (this.#thread.isEnded) this.#thread = new EngineThread(this.#libc);
-    await this.#thread.ready;
-    return this.#thread;
+    this.#engine.close();
+    return Promise.resolve();
   }
 }
 
@@ -104,10 +97,10 @@ function readSetting(path: string): string | undefined {
 }
 
 /** Sends one request to this host: sockets may open but not deliver, for example in a sandbox. */
-async function selfTest(thread: EngineThread, address: string): Promise<void> {
-  const spec = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56, ttl: undefined };
+async function selfTest(engine: EchoEngine, address: string): Promise<void> {
+  const spec = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56 };
   const never = new AbortController().signal;
-  const [answer] = await thread.ping({ ...spec, replyTimeoutMs: selfTestTimeoutMs }, never);
+  const [answer] = await engine.ping({ ...spec, replyTimeoutMs: selfTestTimeoutMs }, never);
   if (answer?.kind === 'unsent' && (answer.errno === 'EPERM' || answer.errno === 'EACCES')) {
     throw new IcmpUnavailable(`sending echo requests is not permitted (${answer.errno})`);
   }

@@ -1,10 +1,21 @@
-import { type IpFamily, type ResolvedAddress, type WantedFamily, wireAddress } from '../address.ts';
-import { type Interruption, type InterruptionSources, Interruptions } from '../connection/interruption.ts';
+import {
+  type IpFamily,
+  literalAddress,
+  type ResolvedAddress,
+  type WantedFamily,
+  wireAddress,
+} from '../address.ts';
+import {
+  type Interruption,
+  type InterruptionSources,
+  Interruptions,
+  isTimeout,
+} from '../connection/interruption.ts';
 import type { ConnectionPolicy } from '../egress/policy.ts';
-import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
 import { type LookupTimes, ResolveError, type Resolver, resolveWanted } from '../resolver.ts';
 import type { IcmpBackend } from './backend.ts';
-import { IcmpProbeError, unsentError } from './errors.ts';
+import type { EchoAnswer } from './echo/answers.ts';
+import { type IcmpErrorKind, IcmpProbeError, unsentError } from './errors.ts';
 import { timeBudget } from './time-budget.ts';
 
 /** A host to ping. */
@@ -44,124 +55,111 @@ export interface IcmpProbeResult {
  *
  * @throws if the backend itself failed; everything else is part of the result.
  */
-export function probeIcmp(request: IcmpProbeRequest, controls: IcmpProbeControls): Promise<IcmpProbeResult> {
-  return new IcmpProbe(request, controls).run();
+export async function probeIcmp(
+  request: IcmpProbeRequest,
+  controls: IcmpProbeControls,
+): Promise<IcmpProbeResult> {
+  const found: Found = { address: null, family: request.family === 6 ? 6 : 4, lookupMs: 0, answers: [] };
+  try {
+    await ping(request, controls, found);
+    return { error: undefined, ...found };
+  } catch (thrown) {
+    if (!(thrown instanceof IcmpProbeError)) throw thrown;
+    return { error: thrown, ...found };
+  }
 }
 
-class IcmpProbe {
-  readonly #request: IcmpProbeRequest;
-  readonly #controls: IcmpProbeControls;
-  readonly #stop = new AbortController();
-  readonly #interrupted = Promise.withResolvers<never>();
-  #interruption: Interruption | undefined;
-  #address: string | null = null;
-  #family: IpFamily;
-  #lookupMs = 0;
-  /** The same, including the processing time of this process, which also uses up the time limit. */
-  #lookupTakenMs = 0;
-  #answers: readonly EchoAnswer[] = [];
+/** The result so far. */
+type Found = { -readonly [Key in keyof Omit<IcmpProbeResult, 'error'>]: IcmpProbeResult[Key] };
 
-  constructor(request: IcmpProbeRequest, controls: IcmpProbeControls) {
-    this.#request = request;
-    this.#controls = controls;
-    this.#family = request.family === 6 ? 6 : 4;
-    // Only the lookup awaits this promise; the train uses the signal.
-    this.#interrupted.promise.catch(() => undefined);
+/** @throws IcmpProbeError if the answers, if any, are not conclusive. */
+async function ping(request: IcmpProbeRequest, controls: IcmpProbeControls, found: Found): Promise<void> {
+  const { hostname, count, intervalMs, dataBytes, ttl, dontFragment } = request;
+  const { backend, egress, signal, timeoutMs } = controls;
+  const startMs = performance.now();
+  const budget = timeBudget({ timeoutMs, count, intervalMs });
+  const { address, family } = await lookUp(request, controls, budget.lookupTimeoutMs, found);
+  const refusal = egress.refusal({ hostname, address });
+  if (refusal) throw new IcmpProbeError('egress-denied', refusal.message, { egressRule: refusal.rule });
+  found.address = address;
+  found.family = family;
+  // The processing time of this process uses up the time limit, too.
+  const leftMs = timeoutMs - (performance.now() - startMs);
+  const replyTimeoutMs = budget.replyTimeoutMs(leftMs);
+  const packets = { count, intervalMs, dataBytes, ttl, dontFragment };
+  const train = { ...packets, address, family, replyTimeoutMs, timeoutMs: leftMs };
+  const answers = await backend.ping(train, signal);
+  found.answers = answers;
+  const isStopped = signal.aborted && !isTimeout(signal.reason);
+  if (isStopped || answers.length < count) {
+    const doing = `pinging ${address}, with ${answers.length} of ${count} requests done`;
+    throw interruptedError(isStopped ? 'abort' : 'deadline', 'response-timeout', doing, timeoutMs);
   }
+  const [first] = answers;
+  if (first?.kind === 'unsent' && answers.every(({ kind }) => kind === 'unsent')) {
+    throw unsentError(first.errno, address, backend);
+  }
+}
 
-  async run(): Promise<IcmpProbeResult> {
-    const interruptions = new Interruptions(this.#controls, (interruption) => {
-      this.#interruption = interruption;
-      this.#interrupted.reject(this.#stopError(`looking up ${this.#request.hostname}`));
-      this.#stop.abort();
-    });
-    let error: IcmpProbeError | undefined;
-    try {
-      await this.#ping();
-    } catch (thrown) {
-      if (!(thrown instanceof IcmpProbeError)) throw thrown;
-      error = thrown;
-    } finally {
-      interruptions.release();
-    }
-    return {
-      error,
-      address: this.#address,
-      family: this.#family,
-      lookupMs: this.#lookupMs,
-      answers: this.#answers,
-    };
+async function lookUp(
+  request: IcmpProbeRequest,
+  controls: IcmpProbeControls,
+  limitMs: number,
+  found: Found,
+): Promise<ResolvedAddress> {
+  const startMs = performance.now();
+  let measured: LookupTimes | undefined;
+  const onMeasured = (times: LookupTimes) => {
+    measured = times;
+  };
+  try {
+    const { hostname, family } = request;
+    const [first] = literalAddress(hostname)
+      ? await resolveWanted(controls.resolver, hostname, family, { onMeasured })
+      : await lookUpName(request, controls, limitMs, onMeasured);
+    if (!first) throw new Error('the resolver returned neither an address nor an error');
+    return wireAddress(first);
+  } catch (thrown) {
+    if (!(thrown instanceof ResolveError)) throw thrown;
+    const { egressRule } = thrown;
+    if (thrown.kind === 'refused') throw new IcmpProbeError('egress-denied', thrown.message, { egressRule });
+    const kind = thrown.kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
+    throw new IcmpProbeError(kind, thrown.message);
+  } finally {
+    found.lookupMs = measured?.elapsedMs ?? performance.now() - startMs;
   }
+}
 
-  async #ping(): Promise<void> {
-    const { hostname, count, intervalMs, dataBytes, ttl, dontFragment } = this.#request;
-    const { backend, egress, timeoutMs } = this.#controls;
-    const budget = timeBudget({ timeoutMs, count, intervalMs });
-    const { address, family } = await this.#lookUp(budget.lookupTimeoutMs);
-    const refusal = egress.refusal({ hostname, address });
-    if (refusal) throw new IcmpProbeError('egress-denied', refusal.message, { egressRule: refusal.rule });
-    this.#address = address;
-    this.#family = family;
-    const replyTimeoutMs = budget.replyTimeoutMs(timeoutMs - this.#lookupTakenMs);
-    const train = { address, family, count, intervalMs, replyTimeoutMs, dataBytes, ttl, dontFragment };
-    this.#answers = await backend.ping(train, this.#stop.signal);
-    if (this.#interruption) {
-      throw this.#stopError(`pinging ${address}, with ${this.#answers.length} of ${count} requests done`);
-    }
-    const [first] = this.#answers;
-    if (first?.kind === 'unsent' && this.#answers.every(({ kind }) => kind === 'unsent')) {
-      throw unsentError(first.errno, address, backend);
-    }
+async function lookUpName(
+  { hostname, family }: IcmpProbeRequest,
+  { resolver, signal }: IcmpProbeControls,
+  limitMs: number,
+  onMeasured: (times: LookupTimes) => void,
+): Promise<readonly ResolvedAddress[]> {
+  const stop = new AbortController();
+  const { promise: interrupted, reject } = Promise.withResolvers<never>();
+  const interruptions = new Interruptions({ signal, timeoutMs: limitMs }, (interruption) => {
+    reject(interruptedError(interruption, 'resolver-unavailable', `looking up ${hostname}`, limitMs));
+    stop.abort();
+  });
+  const lookup = resolveWanted(resolver, hostname, family, { signal: stop.signal, onMeasured });
+  // It may reject after the race is decided.
+  lookup.catch(() => undefined);
+  try {
+    return await Promise.race([interrupted, lookup]);
+  } finally {
+    interruptions.release();
   }
+}
 
-  async #lookUp(limitMs: number): Promise<ResolvedAddress> {
-    const { hostname, family } = this.#request;
-    const startMs = performance.now();
-    const stop = new AbortController();
-    let measured: LookupTimes | undefined;
-    let isOver = false;
-    const timer = setTimeout(() => {
-      const message = `timed out after ${Math.round(limitMs)} ms while looking up ${hostname}`;
-      this.#interrupted.reject(new IcmpProbeError('resolver-unavailable', message));
-    }, limitMs);
-    try {
-      const lookup = resolveWanted(this.#controls.resolver, hostname, family, {
-        signal: stop.signal,
-        onMeasured: (times) => {
-          measured = times;
-        },
-      });
-      // It may reject after the race is decided.
-      lookup.catch(() => undefined);
-      const [first] = await Promise.race([this.#interrupted.promise, lookup]);
-      isOver = true;
-      if (!first) throw new Error('the resolver returned neither an address nor an error');
-      return wireAddress(first);
-    } catch (thrown) {
-      if (!(thrown instanceof ResolveError)) throw thrown;
-      const { egressRule } = thrown;
-      if (thrown.kind === 'refused')
-        throw new IcmpProbeError('egress-denied', thrown.message, { egressRule });
-      const kind = thrown.kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
-      throw new IcmpProbeError(kind, thrown.message);
-    } finally {
-      clearTimeout(timer);
-      // Abort only if needed: an abort creates an error with a stack, which costs more than a ping.
-      if (!isOver) stop.abort();
-      this.#lookupTakenMs = performance.now() - startMs;
-      this.#lookupMs = measured?.elapsedMs ?? this.#lookupTakenMs;
-    }
-  }
-
-  /** The error of a run that was stopped or timed out during an activity. */
-  #stopError(doing: string): IcmpProbeError {
-    if (this.#interruption === 'abort') {
-      return new IcmpProbeError('aborted', `the run was stopped while ${doing}`);
-    }
-    const kind = this.#address === null ? 'resolver-unavailable' : 'response-timeout';
-    return new IcmpProbeError(
-      kind,
-      `timed out after ${Math.round(this.#controls.timeoutMs)} ms while ${doing}`,
-    );
-  }
+/** The error of a run that was stopped, or whose time was over, during an activity. */
+function interruptedError(
+  interruption: Interruption,
+  kindOfTimeout: IcmpErrorKind,
+  doing: string,
+  limitMs: number,
+): IcmpProbeError {
+  return interruption === 'abort'
+    ? new IcmpProbeError('aborted', `the run was stopped while ${doing}`)
+    : new IcmpProbeError(kindOfTimeout, `timed out after ${Math.round(limitMs)} ms while ${doing}`);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EchoAnswer } from '../kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from './echo/answers.ts';
 import { pingStatistics } from './statistics.ts';
 
 const reply = (rttMs: number): EchoAnswer => ({

@@ -1,4 +1,4 @@
-import { type EchoAnswer, type EchoUnsent, firewallErrno } from '../kernel-thread/echo/answers.ts';
+import { type EchoAnswer, type EchoUnsent, firewallErrno } from './echo/answers.ts';
 
 /** Summary of the answers to a train. */
 export interface PingStatistics {

@@ -1,12 +1,9 @@
 import { EpollSet, EpollWaiter } from '../sys/epoll.ts';
 import type { Libc } from '../sys/libc.ts';
-import { EPOLLERR, EPOLLIN } from '../sys/linux.ts';
+import { EPOLLIN } from '../sys/linux.ts';
 import { openRunDelay, type RunDelay } from '../sys/run-delay.ts';
-import { EchoEngine } from './echo/engine.ts';
 import { EdgeRecorder } from './edge-recorder.ts';
 import {
-  echoIndex,
-  type FromKernelThread,
   type KernelThreadStart,
   maxWaitMs,
   stoodStillMs,
@@ -15,7 +12,7 @@ import {
 } from './messages.ts';
 import { monotonicMs } from './monotonic-clock.ts';
 import { type WakeTime, wakeTime } from './wake-time.ts';
-import { rowCount, WatchTable } from './watch-table.ts';
+import { WatchTable } from './watch-table.ts';
 
 /**
  * After so little work, the run delay read after the last wait is still valid. If the thread was interrupted after all,
@@ -31,9 +28,8 @@ const lingerMs = 1000;
  * clock before anything else. It does no long-running work.
  *
  * SLEEPING: nothing to wait for; the thread is in its event loop, like any thread, and a message wakes it. → WAITING
- * when a message arrives: the thread blocks at its epoll descriptor (wake-up, ICMP sockets, watched sockets of the
- * other thread) and reads messages itself. → SLEEPING when no ping is open and no socket was watched for a second. →
- * ENDED by the message `end`, from both.
+ * when a message arrives: the thread blocks at its epoll descriptor (wake-up, watched sockets of the other thread) and
+ * reads messages itself. → SLEEPING when no socket was watched for a second. → ENDED by the message `end`, from both.
  */
 export class KernelLoop {
   readonly #libc: Libc;
@@ -41,7 +37,6 @@ export class KernelLoop {
   readonly #wakeUpDescriptor: number;
   readonly #table: WatchTable;
   readonly #recorder: EdgeRecorder;
-  readonly #engine: EchoEngine;
   readonly #counter = Buffer.alloc(8);
   readonly #runDelay = openRunDelay();
   /** The run delay when the thread returned from its last wait, and the time of that. */
@@ -50,7 +45,7 @@ export class KernelLoop {
   #lookedAtMs = monotonicMs();
   #isEnded = false;
 
-  constructor(libc: Libc, start: KernelThreadStart, post: (message: FromKernelThread) => void) {
+  constructor(libc: Libc, start: KernelThreadStart) {
     this.#libc = libc;
     this.#waiter = new EpollWaiter(libc, start.epollDescriptor);
     this.#wakeUpDescriptor = start.wakeUpDescriptor;
@@ -58,9 +53,6 @@ export class KernelLoop {
     this.#recorder = new EdgeRecorder(libc, this.#table);
     const set = new EpollSet(libc, start.epollDescriptor);
     set.add(start.wakeUpDescriptor, EPOLLIN, { index: wakeUpIndex, generation: 0 });
-    this.#engine = new EchoEngine(libc, post, (family, descriptor) =>
-      set.add(descriptor, EPOLLIN, { index: echoIndex[family], generation: 0 }),
-    );
   }
 
   get isEnded(): boolean {
@@ -79,12 +71,11 @@ export class KernelLoop {
     let hasMessages = true;
     for (;;) {
       if (hasMessages) for (let next = nextMessage(); next; next = nextMessage()) this.#handle(next);
-      this.#engine.advance();
       if (this.#isEnded) return;
       const nowMs = performance.now();
-      if (this.#engine.isBusy || this.#table.isAnyWatched) idleSinceMs = nowMs;
+      if (this.#table.isAnyWatched) idleSinceMs = nowMs;
       else if (nowMs - idleSinceMs >= lingerMs && this.#sleep()) return;
-      hasMessages = this.#wait(Math.min(maxWaitMs, Math.max(0, Math.ceil(this.#engine.nextDueMs - nowMs))));
+      hasMessages = this.#wait(maxWaitMs);
     }
   }
 
@@ -97,13 +88,7 @@ export class KernelLoop {
   }
 
   #handle(message: ToKernelThread): void {
-    if (message.type === 'watch') return;
-    if (message.type === 'end') {
-      this.#isEnded = true;
-      this.#engine.close();
-    } else {
-      this.#engine.handle(message);
-    }
+    if (message.type === 'end') this.#isEnded = true;
   }
 
   /** Returns whether messages may be queued: a sender posts first and wakes the thread afterwards. */
@@ -125,25 +110,16 @@ export class KernelLoop {
     if (count === 0) return false;
     // The remaining events happened later, at any time until now.
     const later = { atMs, doubtMs: Math.max(woken.doubtMs, atMs - woken.atMs) };
-    const own: number[] = [];
-    for (let position = 0; position < count; position += 1) {
-      const index = this.#waiter.indexAt(position);
-      if (index >= rowCount) own.push(position);
-      else {
-        const generation = this.#waiter.generationAt(position);
-        const events = this.#waiter.eventsAt(position);
-        this.#recorder.record({ events, row: index, generation }, position === 0 ? woken : later, atMs);
-      }
-    }
     let isWoken = false;
-    for (const position of own) {
+    for (let position = 0; position < count; position += 1) {
       const index = this.#waiter.indexAt(position);
       if (index === wakeUpIndex) {
         this.#libc.read(this.#wakeUpDescriptor, this.#counter, 8);
         isWoken = true;
       } else {
-        const errors = (this.#waiter.eventsAt(position) & EPOLLERR) !== 0;
-        this.#engine.receive(index === echoIndex[6] ? 6 : 4, { errors });
+        const generation = this.#waiter.generationAt(position);
+        const events = this.#waiter.eventsAt(position);
+        this.#recorder.record({ events, row: index, generation }, position === 0 ? woken : later, atMs);
       }
     }
     return isWoken;

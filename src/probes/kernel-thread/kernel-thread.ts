@@ -10,21 +10,13 @@ import { WatchTable } from './watch-table.ts';
 
 const entry = new URL(`./kernel-worker${extname(import.meta.url)}`, import.meta.url);
 
-/** Callbacks of the kernel thread. */
-export interface KernelThreadListener {
-  /** Receives every message of the thread. */
-  onMessage?(message: FromKernelThread): void;
-  /** The thread has ended, for whatever reason. Called once. */
-  onEnd?(cause: Error | undefined): void;
-}
-
 /** The kernel thread of this thread, while it has users. */
 let current: KernelThread | undefined;
 
 /**
  * The thread that waits for the kernel (see kernel-loop.ts), as seen by the thread that uses it. Each probing thread
- * has one, shared by all its probes; it ends with its last user. It keeps the process alive only while it is held
- * (`hold`). Once ended it is never used again; the next user gets a new one.
+ * has one, shared by all its probes; it ends with its last user. It keeps the process alive only while it starts and
+ * ends. Once ended it is never used again; the next user gets a new one.
  */
 export class KernelThread {
   readonly table = new WatchTable();
@@ -33,7 +25,6 @@ export class KernelThread {
   readonly #worker: Worker;
   readonly #wakeUp: WakeUp;
   readonly #epoll: ReturnType<typeof openEpoll>;
-  readonly #listeners = new Set<KernelThreadListener>();
   readonly #exit = Promise.withResolvers<void>();
   #userCount = 0;
   #holdCount = 0;
@@ -46,10 +37,9 @@ export class KernelThread {
    *
    * @throws SysError if the kernel has no descriptors left.
    */
-  static use(libc: Libc, listener: KernelThreadListener = {}): KernelThread {
+  static use(libc: Libc): KernelThread {
     if (!current || current.#isEnded) current = new KernelThread(libc);
     current.#userCount += 1;
-    current.#listeners.add(listener);
     return current;
   }
 
@@ -76,14 +66,13 @@ export class KernelThread {
     this.ready = ready.promise;
     // Callers that await it get the error; without one, it must not be reported as unhandled.
     this.ready.catch(() => undefined);
-    this.hold();
-    ready.promise.finally(() => this.letGo()).catch(() => undefined);
+    this.#hold();
+    ready.promise.finally(() => this.#letGo()).catch(() => undefined);
     this.#worker.on('message', (message: FromKernelThread) => {
       if (message.type === 'ready') {
         this.#isReady = true;
         ready.resolve();
       } else if (message.type === 'unavailable') ready.reject(new SysUnavailable(message.reason));
-      for (const { onMessage } of this.#listeners) onMessage?.(message);
     });
     this.#worker.on('error', (error) => {
       this.#lastError = toError(error);
@@ -94,8 +83,6 @@ export class KernelThread {
       ready.reject(new Error("the kernel's thread ended unexpectedly", { cause: this.#lastError }));
       this.#wakeUp.close();
       this.#epoll.close();
-      for (const { onEnd } of this.#listeners) onEnd?.(this.#lastError);
-      this.#listeners.clear();
       this.#exit.resolve();
     });
   }
@@ -120,26 +107,25 @@ export class KernelThread {
     this.#wakeUp.wake();
   }
 
-  /** Keeps the process alive until `letGo` has been called as often as `hold`. */
-  hold(): void {
-    this.#holdCount += 1;
-    if (this.#holdCount === 1 && !this.#isEnded) this.#worker?.ref();
-  }
-
-  letGo(): void {
-    this.#holdCount -= 1;
-    if (this.#holdCount === 0 && !this.#isEnded) this.#worker.unref();
-  }
-
   /** Call once for each `use`. The last call ends the thread and waits for its exit. */
-  async release(listener?: KernelThreadListener): Promise<void> {
-    if (listener) this.#listeners.delete(listener);
+  async release(): Promise<void> {
     this.#userCount -= 1;
     if (this.#userCount > 0 || this.#isEnded) return;
     if (current === this) current = undefined;
     // Keeps the process alive until the thread has exited.
-    this.hold();
+    this.#hold();
     this.post({ type: 'end' });
     await this.#exit.promise;
+  }
+
+  /** Keeps the process alive until `#letGo` has been called as often. */
+  #hold(): void {
+    this.#holdCount += 1;
+    if (this.#holdCount === 1 && !this.#isEnded) this.#worker?.ref();
+  }
+
+  #letGo(): void {
+    this.#holdCount -= 1;
+    if (this.#holdCount === 0 && !this.#isEnded) this.#worker.unref();
   }
 }

@@ -16,7 +16,7 @@ async function begin(): Promise<void> {
   // Requests prompt scheduling, so that timestamps are taken in time on a busy host. If that is refused, the thread
   // waits its turn.
   runPromptly(libc);
-  const loop = new KernelLoop(libc, workerData as KernelThreadStart, send);
+  const loop = new KernelLoop(libc, workerData as KernelThreadStart);
   const nextMessage = () => receiveMessageOnPort(port)?.message as ToKernelThread | undefined;
   port.on('message', (message: ToKernelThread) => {
     loop.serve(message, nextMessage);

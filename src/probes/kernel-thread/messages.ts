@@ -1,5 +1,3 @@
-import type { FromEngine, ToEngine } from './echo/messages.ts';
-
 /** Start parameters of the kernel thread. */
 export interface KernelThreadStart {
   /** The epoll descriptor it waits at; the other thread adds its own sockets to it. */
@@ -11,7 +9,6 @@ export interface KernelThreadStart {
 }
 
 export type ToKernelThread =
-  | ToEngine
   /** There are sockets to watch; the table lists them. */
   | { readonly type: 'watch' }
   /** Ends the thread. */
@@ -20,12 +17,10 @@ export type ToKernelThread =
 export type FromKernelThread =
   | { readonly type: 'ready' }
   /** The thread cannot make system calls at all. */
-  | { readonly type: 'unavailable'; readonly reason: string }
-  | FromEngine;
+  | { readonly type: 'unavailable'; readonly reason: string };
 
-/** Indices of epoll events that are not rows of the table. */
+/** Index of the epoll event that is not a row of the table. */
 export const wakeUpIndex = 0xffff_ff00;
-export const echoIndex = { 4: 0xffff_ff04, 6: 0xffff_ff06 } as const;
 
 /** Maximum wait of the kernel thread: a thread that blocks in a system call cannot be terminated. */
 export const maxWaitMs = 100;

@@ -21,6 +21,16 @@ export function readTimespec(buffer: Buffer, offset: number): KernelTime {
   };
 }
 
+const originSeconds = Math.floor(Date.now() / 1000);
+
+/**
+ * Milliseconds of a kernel's clock since this process began, as one number: exact to nanoseconds for months, which a
+ * number of milliseconds since 1970 is not.
+ */
+export function kernelMs(seconds: number, nanoseconds: number): number {
+  return (seconds - originSeconds) * 1000 + nanoseconds / 1_000_000;
+}
+
 /** Milliseconds between two times of the same clock. */
 export function msBetween(from: KernelTime, to: KernelTime): number {
   return (to.seconds - from.seconds) * 1000 + (to.nanoseconds - from.nanoseconds) / 1_000_000;
@@ -39,6 +49,12 @@ export class KernelClock {
   realtime(): KernelTime {
     this.#libc.clockGettime(CLOCK_REALTIME, this.#time);
     return readTimespec(this.#time, 0);
+  }
+
+  /** The same; see `kernelMs`. */
+  realtimeMs(): number {
+    const { seconds, nanoseconds } = this.realtime();
+    return kernelMs(seconds, nanoseconds);
   }
 
   /** A clock that never goes backwards. */

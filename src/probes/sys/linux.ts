@@ -19,6 +19,7 @@ export const IPPROTO_ICMPV6 = 58;
 export const SOL_SOCKET = 1;
 export const SO_ERROR = 4;
 export const SO_RCVBUF = 8;
+export const SO_RCVBUFFORCE = 33;
 export const SO_LINGER = 13;
 export const SO_ATTACH_FILTER = 26;
 /** Option and control message have the same number: the kernel's receive time as a `struct timespec`. */

@@ -5,7 +5,7 @@
  * `once`, `twice`, `late:<ms>`, `after-next` (answered together with the next request), `other-token`,
  * `other-sequence`, `other-identifier`, `short` (only the header), `other-source`, `silent`.
  */
-import { internetChecksum } from '../../../src/probes/kernel-thread/echo/packet.ts';
+import { internetChecksum } from '../../../src/probes/icmp/echo/packet.ts';
 import { loadLibc } from '../../../src/probes/sys/libc.ts';
 import { AF_INET, IPPROTO_ICMP, POLLIN, SOCK_NONBLOCK, SOCK_RAW } from '../../../src/probes/sys/linux.ts';
 import { MessageReceiver } from '../../../src/probes/sys/message.ts';

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Outcome } from '../../../src/checks/contract/outcome.ts';
 import type { IcmpDetail } from '../../../src/checks/icmp/detail.ts';
 import type { PingTrain } from '../../../src/probes/icmp/backend.ts';
-import type { EchoAnswer } from '../../../src/probes/kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from '../../../src/probes/icmp/echo/answers.ts';
 import type { NetworkLab } from './network-namespaces.ts';
 
 const program = new URL('./icmp-process-main.ts', import.meta.url).pathname;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EchoAnswer } from '../../../src/probes/kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from '../../../src/probes/icmp/echo/answers.ts';
 import { type BackendChoice, IcmpProcess, type Rights } from '../../helpers/wire/icmp-process.ts';
 import { NetworkLab, whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EchoAnswer } from '../../../src/probes/kernel-thread/echo/answers.ts';
+import type { EchoAnswer } from '../../../src/probes/icmp/echo/answers.ts';
 import { type BackendChoice, IcmpProcess, type Rights } from '../../helpers/wire/icmp-process.ts';
 import { NetworkLab, whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 

@@ -3,29 +3,24 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { IcmpUnavailable } from '../../../src/probes/icmp/backend.ts';
-import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
+import { KernelThread } from '../../../src/probes/kernel-thread/kernel-thread.ts';
 import { KernelTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
-import { SysUnavailable } from '../../../src/probes/sys/libc.ts';
+import { loadLibc, SysUnavailable } from '../../../src/probes/sys/libc.ts';
 import { probe } from '../../helpers/targets/http-request.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 
 const reason = await (async () => {
   try {
     await (await KernelTimekeeper.open()).close();
-    await (await KernelBackend.open()).close();
     return undefined;
   } catch (thrown) {
-    const isMissing = thrown instanceof SysUnavailable || thrown instanceof IcmpUnavailable;
-    if (!isMissing || process.env.CI === 'true') throw thrown;
+    if (!(thrown instanceof SysUnavailable) || process.env.CI === 'true') throw thrown;
     return thrown.message;
   }
 })();
 
 const openDescriptors = () => readdirSync('/proc/self/fd').length;
 const threads = () => readdirSync('/proc/self/task');
-const never = new AbortController().signal;
-const train = { address: '127.0.0.1', family: 4, intervalMs: 5, replyTimeoutMs: 1000 } as const;
 
 /** CPU time a thread of this process has used, in clock ticks of 10 ms. */
 function ticksOf(thread: string): number {
@@ -47,26 +42,28 @@ describe.skipIf(reason)(`the kernel thread${reason ? ` (${reason})` : ''}`, () =
   });
   afterEach(() => target.close());
 
-  it('is shared by pings and sockets, and ends with the last of its users', async () => {
+  it('is shared, and ends with the last of its users', async () => {
     const before = { descriptors: openDescriptors(), threads: threads().length };
     const timekeeper = await KernelTimekeeper.open();
     const oneThread = threads().length;
-    const backend = await KernelBackend.open();
+    const other = await KernelTimekeeper.open();
     expect(threads().length).toBe(oneThread);
-    await backend.close();
-    expect((await probe(target.url, { timekeeper })).measurement.clock).toBe('kernel');
+    await other.close();
+    // The first probe wakes it.
+    await expect.poll(async () => (await probe(target.url, { timekeeper })).measurement.clock).toBe('kernel');
     await timekeeper.close();
     await expect.poll(() => threads().length).toBe(before.threads);
     // The target may have closed some of its own meanwhile.
     await expect.poll(openDescriptors).toBeLessThanOrEqual(before.descriptors);
   });
 
-  it('is replaced when it breaks; running probes continue with event times', async () => {
+  it('is replaced when it has ended; running probes continue with event times', async () => {
     const timekeeper = await KernelTimekeeper.open();
-    const backend = await KernelBackend.open();
+    const thread = KernelThread.use(await loadLibc());
     const waiting = probe(`${target.url}/delay/300`, { timekeeper });
-    const impossible = { ...train, count: 1, dataBytes: -100 };
-    await expect(backend.ping(impossible, never)).rejects.toThrow('the ICMP engine ended unexpectedly');
+    thread.post({ type: 'end' });
+    await expect.poll(() => thread.isEnded).toBe(true);
+    await thread.release();
     const broken = await waiting;
     expect(broken.error).toBeUndefined();
     expect(broken.measurement.clock).toBe('event');
@@ -74,11 +71,9 @@ describe.skipIf(reason)(`the kernel thread${reason ? ` (${reason})` : ''}`, () =
     expect(broken.phases?.firstByte).toBeGreaterThanOrEqual(200);
     // The first probe starts another thread, which may not be ready in time.
     await probe(target.url, { timekeeper });
-    await backend.ping({ ...train, count: 1, dataBytes: 56 }, never);
     await expect
       .poll(async () => (await probe(`${target.url}/delay/50`, { timekeeper })).measurement.clock)
       .toBe('kernel');
-    await backend.close();
     await timekeeper.close();
   });
 

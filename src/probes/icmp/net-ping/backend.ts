@@ -1,5 +1,5 @@
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
 import { type IcmpBackend, IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
 import { NetPingProcess } from './process.ts';
 
 const selfTestTimeoutMs = 1000;

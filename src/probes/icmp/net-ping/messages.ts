@@ -1,5 +1,5 @@
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
 import type { PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
 
 /** Messages to the net-ping process. */
 export type ToNetPing =

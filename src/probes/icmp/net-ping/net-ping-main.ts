@@ -6,9 +6,9 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toError } from '@picket/lib/errors.ts';
 import type { IpFamily } from '../../address.ts';
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
 import { errnoOfWords } from '../../sys/errno.ts';
 import { IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
 import { loadNetPing, type NetPingLibrary } from './library.ts';
 import type { FromNetPing, RawSocketReport, ToNetPing } from './messages.ts';
 import { NetPingEcho } from './session.ts';
@@ -47,7 +47,10 @@ function opened(library: NetPingLibrary, family: IpFamily): RawSocketReport {
 async function run(id: number, train: PingTrain): Promise<void> {
   const stop = new AbortController();
   stops.set(id, stop);
+  const { timeoutMs } = train;
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => stop.abort(), timeoutMs);
   const answers = await ping(train, stop.signal);
+  clearTimeout(timer);
   stops.delete(id);
   send({ type: 'answers', id, answers });
 }

@@ -1,11 +1,6 @@
 import { canonicalAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../../address.ts';
-import {
-  echoHeaderBytes,
-  echoReplyType,
-  echoRequestType,
-  tokenBytes,
-} from '../../kernel-thread/echo/packet.ts';
+import { echoHeaderBytes, echoReplyType, echoRequestType, tokenBytes } from '../echo/packet.ts';
 
 /** The echo request that a message answers or reports. */
 interface EchoIdentity {

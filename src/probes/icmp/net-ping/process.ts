@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
 import { IcmpUnavailable, type PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
 import type { FromNetPing, RawSocketReport, ToNetPing } from './messages.ts';
 
 const entry = new URL(`./net-ping-main${extname(import.meta.url)}`, import.meta.url);

@@ -1,12 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { canonicalAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../../address.ts';
-import type { EchoAnswer } from '../../kernel-thread/echo/answers.ts';
-import { echoRequest, tokenBytes } from '../../kernel-thread/echo/packet.ts';
-import { pathMtuDiscovery } from '../../kernel-thread/echo/socket.ts';
 import { errnoOfWords } from '../../sys/errno.ts';
 import * as linux from '../../sys/linux.ts';
 import type { PingTrain } from '../backend.ts';
+import type { EchoAnswer } from '../echo/answers.ts';
+import { echoRequest, tokenBytes } from '../echo/packet.ts';
+import { pathMtuDiscovery } from '../echo/socket.ts';
 import type { NetPingLibrary, NetPingRequest, NetPingSession } from './library.ts';
 import { type RawMessage, readRawMessage, wantedTypes } from './packet.ts';
 

@@ -1,9 +1,21 @@
-import { canonicalAddress } from '@picket/lib/wire/canonical-address.ts';
 import type { IpFamily } from '../../address.ts';
-import type { KernelTime } from '../../sys/kernel-clock.ts';
 import { encodeSocketAddress } from '../../sys/socket-address.ts';
 import type { EchoAnswer } from './answers.ts';
-import type { TrainSpec } from './messages.ts';
+
+/** Echo requests to one address, for the engine to send at a steady pace. */
+export interface TrainSpec {
+  readonly address: string;
+  /** The interface index of a link-local address, 0 otherwise. */
+  readonly scopeId: number;
+  readonly count: number;
+  readonly intervalMs: number;
+  readonly dataBytes: number;
+  readonly ttl?: number | undefined;
+  readonly dontFragment?: boolean | undefined;
+  readonly replyTimeoutMs: number;
+  /** The train ends after this time, answered or not; without a limit when absent. */
+  readonly timeoutMs?: number | undefined;
+}
 
 /** A request without an answer yet. */
 export interface OpenEcho {
@@ -11,30 +23,34 @@ export interface OpenEcho {
   /** Sequence number in its train, from 0. */
   readonly sequence: number;
   readonly wireSequence: number;
-  readonly token: Buffer;
-  /** When its send began, or, once the kernel has reported it, when it left. */
-  sentAt: KernelTime;
+  /** Random bytes, and where those of this request begin. */
+  readonly tokens: Buffer;
+  readonly tokenAt: number;
+  /** When its send began, or, once the kernel has reported it, when it left; see `kernelMs`. */
+  leftMs: number;
   /** When its send began, by `performance.now()`. */
-  readonly sentAtMs: number;
-  readonly expiresAtMs: number;
+  readonly sentMs: number;
   /** Describes a packet that looked like its answer but did not match. */
-  remark?: string;
+  remark: string | undefined;
 }
-
-type Unnumbered<Answer> = Answer extends unknown ? Omit<Answer, 'sequence'> : never;
 
 /** A train in progress: its sent requests, the open ones, and the answers to the others. */
 export class EchoTrain {
   readonly spec: TrainSpec;
   readonly family: IpFamily;
-  /** The target as a `struct sockaddr`, and in canonical notation. */
+  /** The target as a `struct sockaddr`. */
   readonly socketAddress: Buffer;
-  readonly target: string;
-  /** When a request is due next, or an open one expires. */
+  /** Called with the answers when the train is over. */
+  readonly resolve: (answers: readonly EchoAnswer[]) => void;
+  readonly reject: (error: Error) => void;
+  /** When a request is due next, or an open one expires. Constant while the train is in the wheel. */
   dueAtMs: number;
+  /** Its place in the wheel. */
+  slot = -1;
   /** Stopped or fully answered. */
   isOver = false;
   readonly #startMs: number;
+  readonly #endMs: number;
   readonly #answers: (EchoAnswer | undefined)[] = [];
   readonly #echoes: (OpenEcho | undefined)[] = [];
   #openCount = 0;
@@ -42,12 +58,14 @@ export class EchoTrain {
   #firstOpen = 0;
 
   /** @param nowMs the first request is due immediately. */
-  constructor(spec: TrainSpec, nowMs: number) {
+  constructor(spec: TrainSpec, nowMs: number, { resolve, reject }: Pick<EchoTrain, 'resolve' | 'reject'>) {
     this.spec = spec;
     this.family = spec.address.includes(':') ? 6 : 4;
     this.socketAddress = encodeSocketAddress(spec.address, spec.scopeId);
-    this.target = canonicalAddress(spec.address);
+    this.resolve = resolve;
+    this.reject = reject;
     this.#startMs = nowMs;
+    this.#endMs = nowMs + (spec.timeoutMs ?? Number.POSITIVE_INFINITY);
     this.dueAtMs = nowMs;
   }
 
@@ -57,6 +75,10 @@ export class EchoTrain {
 
   get isAnswered(): boolean {
     return this.sentCount >= this.spec.count && this.#openCount === 0;
+  }
+
+  isTimeOver(nowMs: number): boolean {
+    return nowMs >= this.#endMs;
   }
 
   /** Due times count from the start, so that one late request does not delay the rest. */
@@ -85,23 +107,30 @@ export class EchoTrain {
     this.#answers[sequence] = { kind: 'unsent', sequence, errno };
   }
 
-  settle({ sequence }: OpenEcho, answer: Unnumbered<EchoAnswer>): void {
-    if (this.#echoes[sequence] === undefined) return;
+  /** Ends an open request. */
+  settle(answer: EchoAnswer): void {
+    const { sequence } = answer;
     this.#echoes[sequence] = undefined;
     this.#openCount -= 1;
-    this.#answers[sequence] = { ...answer, sequence };
+    this.#answers[sequence] = answer;
   }
 
   /** Returns the oldest open request if it has expired. All have the same timeout, so the oldest expires first. */
   expired(nowMs: number): OpenEcho | undefined {
     const echo = this.#oldestOpen();
-    return echo && echo.expiresAtMs <= nowMs ? echo : undefined;
+    return echo && this.#expiresMs(echo) <= nowMs ? echo : undefined;
   }
 
-  /** Computes the next due time. Not allowed while the train is queued. */
+  /** Computes the next due time. Not allowed while the train is in the wheel. */
   plan(): void {
     const requestMs = this.sentCount < this.spec.count ? this.#nextRequestMs : Number.POSITIVE_INFINITY;
-    this.dueAtMs = Math.min(requestMs, this.#oldestOpen()?.expiresAtMs ?? Number.POSITIVE_INFINITY);
+    const oldest = this.#oldestOpen();
+    const expiryMs = oldest ? this.#expiresMs(oldest) : Number.POSITIVE_INFINITY;
+    this.dueAtMs = Math.min(requestMs, expiryMs, this.#endMs);
+  }
+
+  #expiresMs({ sentMs }: OpenEcho): number {
+    return sentMs + this.spec.replyTimeoutMs;
   }
 
   #oldestOpen(): OpenEcho | undefined {

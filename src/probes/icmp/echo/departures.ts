@@ -1,4 +1,8 @@
-import { type KernelTime, msBetween } from '../../sys/kernel-clock.ts';
+/** A request that was sent. */
+interface Sent {
+  /** When its send began, or, once the kernel has reported it, when it left; see `kernelMs`. */
+  leftMs: number;
+}
 
 /**
  * Records when the requests of a socket left: the kernel timestamps each as it hands it to the network, some ten
@@ -7,35 +11,30 @@ import { type KernelTime, msBetween } from '../../sys/kernel-clock.ts';
  * Without a timestamp (its device does not support them, or it waited in a queue) it keeps the start of its send.
  */
 export class Departures {
-  #requests: { sentAt: KernelTime }[] = [];
+  readonly #requests: Sent[] = [];
   /** The request whose send the last timestamp belongs to. */
   #current = -1;
 
-  /** True if a timestamp may still arrive for some request. */
-  get areAwaited(): boolean {
-    return this.#requests.length > 0;
-  }
-
   /** Adds a request that was sent. */
-  add(request: { sentAt: KernelTime }): void {
+  add(request: Sent): void {
     this.#requests.push(request);
   }
 
   /** Assigns a timestamp. */
-  stamp(at: KernelTime): void {
+  stamp(atMs: number): void {
     const before = this.#current;
     for (;;) {
       const next = this.#requests[this.#current + 1];
-      if (!next || msBetween(next.sentAt, at) < 0) break;
+      if (!next || next.leftMs > atMs) break;
       this.#current += 1;
     }
     const request = this.#requests[this.#current];
-    if (request && this.#current > before) request.sentAt = at;
+    if (request && this.#current > before) request.leftMs = atMs;
   }
 
   /** All available timestamps were read; stops waiting for more. */
   end(): void {
-    this.#requests = [];
+    this.#requests.length = 0;
     this.#current = -1;
   }
 }

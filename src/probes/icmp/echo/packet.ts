@@ -32,19 +32,20 @@ export function echoRequest(options: {
   for (let index = tokenBytes; index < dataBytes; index += 1) {
     packet[echoHeaderBytes + index] = index & 0xff;
   }
-  numberEchoRequest(packet, { sequence, token });
+  numberEchoRequest(packet, sequence, token);
   // The kernel computes ICMPv6 checksums; for ICMP it does so only on datagram sockets.
   if (family === 4) sumEchoRequest(packet);
   return packet;
 }
 
-/** Renumbers an echo request; the checksum is not updated. */
-export function numberEchoRequest(
-  packet: Buffer,
-  { sequence, token }: { readonly sequence: number; readonly token: Buffer },
-): void {
-  packet.writeUInt16BE(sequence, 6);
-  packet.set(token.subarray(0, packet.length - echoHeaderBytes), echoHeaderBytes);
+/** Renumbers an echo request; the checksum is not updated. @param tokenAt where its token begins. */
+export function numberEchoRequest(packet: Buffer, sequence: number, tokens: Buffer, tokenAt = 0): void {
+  packet[6] = sequence >> 8;
+  packet[7] = sequence & 0xff;
+  const count = Math.min(tokenBytes, packet.length - echoHeaderBytes);
+  for (let index = 0; index < count; index += 1) {
+    packet[echoHeaderBytes + index] = tokens[tokenAt + index] ?? 0;
+  }
 }
 
 /** Sets the checksum of an IPv4 echo request. */

@@ -3,10 +3,9 @@ import { closeSync } from 'node:fs';
 import type { IpFamily } from '../../address.ts';
 import { adoptDescriptor } from '../../sys/descriptor.ts';
 import { errnoName } from '../../sys/errno.ts';
-import type { KernelTime } from '../../sys/kernel-clock.ts';
 import type { Libc } from '../../sys/libc.ts';
 import * as linux from '../../sys/linux.ts';
-import type { ExtendedError, MessageReceiver, ReceivedMessage } from '../../sys/message.ts';
+import type { MessageReceiver, ReceivedMessage } from '../../sys/message.ts';
 import {
   echoHeaderBytes,
   echoReplyType,
@@ -36,19 +35,16 @@ export class SocketsRefused extends Error {
   }
 }
 
-/** An echo reply, or a network error about an echo request, received by a socket. */
-export interface SocketAnswer {
-  readonly sequence: number;
-  /** The target: the sender of the reply, or the destination of the failed request. */
-  readonly target: string | undefined;
-  /** The part of the token that was returned. */
-  readonly token: Buffer;
-  readonly type: number;
-  readonly code: number;
-  readonly ttl: number | undefined;
-  readonly receivedAt: KernelTime | undefined;
-  readonly error: ExtendedError | undefined;
-}
+/** State of a family's socket: its mode, or the errors that prevented it. */
+export type FamilyReport =
+  | { readonly mode: SocketMode }
+  | { readonly mode: null; readonly datagramErrno: string; readonly rawErrno: string };
+
+/**
+ * Called with an echo reply, or with a network error about an echo request, whose ICMP header (of the reply, or of the
+ * request that the error quotes) begins at that byte of the message. An error has `message.error`.
+ */
+export type OnAnswer = (message: ReceivedMessage, at: number) => void;
 
 /**
  * Path MTU discovery mode for a socket. `dontFragment` selects "probe": each request tests the path again, instead of
@@ -60,6 +56,8 @@ export function pathMtuDiscovery(dontFragment: boolean | undefined): number {
 }
 
 const receiveBufferBytes = 1 << 20;
+/** Share of its buffer that unread replies may fill: it also holds departures, and more for a packet than its bytes. */
+const roomShare = 1 / 3;
 const { SOL_IP, SOL_IPV6 } = linux;
 
 /** A non-blocking ICMP socket of one family that sends echo requests and receives the answers. */
@@ -69,6 +67,7 @@ export class EchoSocket {
   readonly descriptor: number;
   readonly #libc: Libc;
   readonly #identifier = randomInt(0x10000);
+  #roomBytes = 0;
   #ttl: number | undefined;
   #dontFragment: boolean | undefined;
   /** The previous request; the next one differs only slightly. */
@@ -106,11 +105,13 @@ export class EchoSocket {
   }
 
   /** Builds the echo request in advance, so that `send` takes only the time of the system call. */
-  prepare(request: { readonly sequence: number; readonly token: Buffer; readonly dataBytes: number }): void {
-    if (this.#packet.length !== echoHeaderBytes + request.dataBytes) {
-      this.#packet = echoRequest({ family: this.family, identifier: this.#identifier, ...request });
+  prepare(sequence: number, dataBytes: number, tokens: Buffer, tokenAt: number): void {
+    if (this.#packet.length !== echoHeaderBytes + dataBytes) {
+      const { family } = this;
+      const token = tokens.subarray(tokenAt, tokenAt + tokenBytes);
+      this.#packet = echoRequest({ family, identifier: this.#identifier, sequence, token, dataBytes });
     } else {
-      numberEchoRequest(this.#packet, request);
+      numberEchoRequest(this.#packet, sequence, tokens, tokenAt);
       // The kernel computes ICMPv6 checksums; for ICMP it does so only on datagram sockets.
       if (this.family === 4 && this.mode === 'raw') sumEchoRequest(this.#packet);
     }
@@ -146,80 +147,60 @@ export class EchoSocket {
   }
 
   /** Reads every reply that has arrived. */
-  receiveReplies(receiver: MessageReceiver, onAnswer: (answer: SocketAnswer) => void): void {
+  receiveReplies(receiver: MessageReceiver, onAnswer: OnAnswer): void {
     receiver.drain(this.descriptor, 'packets', (message) => {
-      const answer = this.#replyIn(message);
-      if (answer) onAnswer(answer);
+      const at = this.#headerAt(message);
+      const isReply = message.bytes[at] === echoReplyType(this.family);
+      if (isReply && this.#isOurs(message, at)) onAnswer(message, at);
     });
   }
 
   /** Reads the error queue: network errors, and the departures of requests in send order. */
-  receiveErrors(
-    receiver: MessageReceiver,
-    onAnswer: (answer: SocketAnswer) => void,
-    onLeft: (at: KernelTime) => void,
-  ): void {
+  receiveErrors(receiver: MessageReceiver, onAnswer: OnAnswer, onLeft: (atMs: number) => void): void {
     receiver.drain(this.descriptor, 'errors', (message) => {
-      if (message.error?.origin === linux.SO_EE_ORIGIN_TIMESTAMPING) {
-        if (message.stampedAt) onLeft(message.stampedAt);
-        return;
+      switch (message.errorOrigin) {
+        case linux.SO_EE_ORIGIN_TIMESTAMPING:
+          if (message.stampedMs !== undefined) onLeft(message.stampedMs);
+          break;
+        case undefined:
+        // Local errors were already reported by the send.
+        case linux.SO_EE_ORIGIN_LOCAL:
+          break;
+        default:
+          if (this.#isOurs(message, 0)) onAnswer(message, 0);
       }
-      const answer = this.#errorIn(message);
-      if (answer) onAnswer(answer);
     });
+  }
+
+  /** Bytes of replies that can surely wait to be read. */
+  get roomBytes(): number {
+    return this.#roomBytes;
   }
 
   close(): void {
     closeSync(this.descriptor);
   }
 
-  #replyIn(message: ReceivedMessage): SocketAnswer | undefined {
-    const packet = this.#withoutIpHeader(message.data);
-    if (packet.length < echoHeaderBytes || packet.readUInt8(0) !== echoReplyType(this.family)) {
-      return undefined;
-    }
-    return this.#answerIn(packet, message, {
-      type: packet.readUInt8(0),
-      code: packet.readUInt8(1),
-      error: undefined,
-    });
-  }
-
-  #errorIn(message: ReceivedMessage): SocketAnswer | undefined {
-    const { error, data } = message;
-    // Local errors were already reported by the send.
-    if (!error || error.origin === linux.SO_EE_ORIGIN_LOCAL || data.length < echoHeaderBytes)
-      return undefined;
-    return this.#answerIn(data, message, { type: error.type, code: error.code, error });
-  }
-
-  #answerIn(
-    packet: Buffer,
-    { address, stampedAt, ttl }: ReceivedMessage,
-    about: Pick<SocketAnswer, 'type' | 'code' | 'error'>,
-  ): SocketAnswer | undefined {
-    if (this.mode === 'raw' && packet.readUInt16BE(4) !== this.#identifier) return undefined;
-    return {
-      sequence: packet.readUInt16BE(6),
-      target: address,
-      token: packet.subarray(echoHeaderBytes, echoHeaderBytes + tokenBytes),
-      ttl,
-      receivedAt: stampedAt,
-      ...about,
-    };
+  /** Whether a whole ICMP header begins there, of a request of this socket or of a reply to one. */
+  #isOurs({ bytes, sizeBytes }: ReceivedMessage, at: number): boolean {
+    if (sizeBytes < at + echoHeaderBytes) return false;
+    return this.mode === 'datagram' || bytes.readUInt16BE(at + 4) === this.#identifier;
   }
 
   /** Only raw IPv4 sockets deliver the IP header. */
-  #withoutIpHeader(data: Buffer): Buffer {
-    if (this.mode !== 'raw' || this.family !== 4 || data.length === 0) return data;
-    return data.subarray((data.readUInt8(0) & 0x0f) * 4);
+  #headerAt({ bytes, sizeBytes }: ReceivedMessage): number {
+    if (this.mode !== 'raw' || this.family !== 4 || sizeBytes === 0) return 0;
+    return (bytes.readUInt8(0) & 0x0f) * 4;
   }
 
   #configure(): void {
     this.#set(linux.SOL_SOCKET, linux.SO_TIMESTAMPNS, 1);
     const whenSent = linux.SOF_TIMESTAMPING_TX_SOFTWARE | linux.SOF_TIMESTAMPING_OPT_TSONLY;
     this.#set(linux.SOL_SOCKET, linux.SO_TIMESTAMPING, whenSent);
+    // Beyond the limit of the system, if this process may.
     this.#set(linux.SOL_SOCKET, linux.SO_RCVBUF, receiveBufferBytes);
+    this.#set(linux.SOL_SOCKET, linux.SO_RCVBUFFORCE, receiveBufferBytes);
+    this.#roomBytes = this.#get(linux.SOL_SOCKET, linux.SO_RCVBUF) * roomShare;
     if (this.family === 4) {
       this.#set(SOL_IP, linux.IP_RECVTTL, 1);
       this.#set(SOL_IP, linux.IP_RECVERR, 1);
@@ -249,5 +230,13 @@ export class EchoSocket {
     const encoded = Buffer.alloc(4);
     encoded.writeInt32LE(value);
     this.#libc.setsockopt(this.descriptor, level, option, encoded, encoded.length);
+  }
+
+  #get(level: number, option: number): number {
+    const value = Buffer.alloc(4);
+    const sizeBytes = Buffer.alloc(4);
+    sizeBytes.writeUInt32LE(value.length);
+    this.#libc.getsockopt(this.descriptor, level, option, value, sizeBytes);
+    return value.readInt32LE();
   }
 }
