@@ -65,16 +65,13 @@ export function lockedRuns(
 export class Runs extends Repository {
   /** Inserts runs, skipping slots that already have one. Returns those inserted. */
   async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
-    const inserted: RunRow[] = [];
-    for (const portion of this.dialect.portions(rows)) {
-      const done = await this.dialect
-        .rows(this.db.insertInto('runs'), runColumnTypes, portion, isSlotTaken(portion))
-        .onConflict((conflict) => conflict.doNothing())
-        .returningAll()
-        .execute();
-      inserted.push(...done);
-    }
-    return inserted;
+    const insertion = { db: this.db, table: 'runs', types: runColumnTypes, rows } as const;
+    const changes = this.dialect.inserting({ ...insertion, unless: isSlotTaken(rows) }, (insert) =>
+      insert.onConflict((conflict) => conflict.doNothing()).returning('id'),
+    );
+    const inserted = new Set<string>();
+    for (const change of changes) for (const { id } of await change.execute()) inserted.add(id);
+    return rows.filter(({ id }) => inserted.has(id));
   }
 
   #locked(restrict: (runs: RunIds) => RunIds): RawBuilder<boolean> {

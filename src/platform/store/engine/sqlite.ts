@@ -128,6 +128,21 @@ class NodeSqliteDriver implements Driver {
   }
 }
 
+/** A statement that is executed once for each of several lists of values. */
+interface RepeatedQuery extends CompiledQuery {
+  /** Number of values of one execution; the parameters contain those of all. */
+  readonly valuesEach: number;
+}
+
+/** Repeats a statement for each list of values, all of the same length. Returns the rows of all executions. */
+export function executeForEach<Row>(
+  query: CompiledQuery<Row>,
+  lists: readonly (readonly unknown[])[],
+): CompiledQuery<Row> {
+  const repeated = { ...query, parameters: lists.flat(), valuesEach: lists[0]?.length ?? 0 };
+  return repeated satisfies RepeatedQuery;
+}
+
 interface Prepared {
   readonly statement: StatementSync;
   /** Whether the statement returns rows: some pragmas return rows without columns, such as one per returned page. */
@@ -159,6 +174,17 @@ class NodeSqliteConnection implements DatabaseConnection {
   #execute<Row>(query: CompiledQuery): QueryResult<Row> {
     const { statement, hasRows } = this.#prepare(query.sql);
     const parameters = query.parameters as (string | number | bigint | null | Uint8Array)[];
+    if ('valuesEach' in query) {
+      const { valuesEach } = query as RepeatedQuery;
+      const rows: Row[] = [];
+      let changed = 0;
+      for (let start = 0; start < parameters.length; start += valuesEach) {
+        const values = parameters.slice(start, start + valuesEach);
+        if (hasRows) rows.push(...(statement.all(...values) as Row[]));
+        else changed += Number(statement.run(...values).changes);
+      }
+      return { rows, numAffectedRows: BigInt(hasRows ? rows.length : changed) };
+    }
     if (hasRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
