@@ -127,8 +127,6 @@ export class Leases extends Repository {
     const inHand = await unfinishedRuns(this.db)
       .select(['location_id', 'lane'])
       .distinct()
-      // The index of unfinished runs contains both states.
-      .where('state', 'in', [queued, leased])
       .where('state', '=', leased)
       .where('lease_until', '>', now)
       .where(here)
@@ -239,8 +237,6 @@ export class Leases extends Repository {
     const ofTheClaims = lockedRuns(this.db, this.dialect, (runs) =>
       runs
         .where('location_id', '=', session.locationId)
-        // Stated twice: SQLite uses the index of live runs only if it sees its exact condition.
-        .where('state', 'in', [queued, leased])
         .where('state', '=', leased)
         .where('agent_id', '=', session.agentId)
         .where('session_id', '=', session.sessionId)

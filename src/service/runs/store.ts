@@ -271,8 +271,7 @@ export class Runs extends Repository {
         this.#locked((runs) =>
           runs
             .where('check_id', '=', checkId)
-            // Stated twice: SQLite uses the index of live runs only if it sees its exact condition.
-            .where('state', 'in', onTheirWay)
+            .where('ended', 'is', null)
             .where('state', '=', queued)
             .where('test_session_id', 'is', null)
             .where((eb) => eb.not(this.dialect.inList('location', keepLocations))),
@@ -311,7 +310,7 @@ export class Runs extends Repository {
   async #cancel(restrict: (runs: RunIds) => RunIds, reason: string, now: number): Promise<RunRow[]> {
     return changingRuns(this.db)
       .set({ state: 'cancelled', reason, lease_until: null, ...endedAt(now) })
-      .where(this.#locked((runs) => restrict(runs).where('state', 'in', onTheirWay)))
+      .where(this.#locked((runs) => restrict(runs).where('ended', 'is', null)))
       .where('state', 'in', onTheirWay)
       .returningAll()
       .execute();
