@@ -183,7 +183,7 @@ async function storeAs(
         types: resultColumnTypes,
         rows: stored,
       } as const;
-      for (const change of dialect.inserting(insertion, (insert) => insert)) await change.execute();
+      for (const change of dialect.inserting(insertion)) await change.execute();
     });
     return;
   }

@@ -32,7 +32,7 @@ export class Results extends Repository {
   /** Statements that store results. */
   inserting(rows: readonly CountedResultRow[]): Change[] {
     const insertion = { db: this.db, table: 'results', types: resultColumnTypes } as const;
-    return this.dialect.inserting({ ...insertion, rows: rows.map(packRow) }, (insert) => insert);
+    return this.dialect.inserting({ ...insertion, rows: rows.map(packRow) });
   }
 
   /** Stores late results; existing ones are left unchanged. */

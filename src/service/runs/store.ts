@@ -66,12 +66,7 @@ export class Runs extends Repository {
   /** Inserts runs, skipping slots that already have one. Returns those inserted. */
   async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
     const insertion = { db: this.db, table: 'runs', types: runColumnTypes, rows } as const;
-    const changes = this.dialect.inserting({ ...insertion, unless: isSlotTaken(rows) }, (insert) =>
-      insert.onConflict((conflict) => conflict.doNothing()).returning('id'),
-    );
-    const inserted = new Set<string>();
-    for (const change of changes) for (const { id } of await change.execute()) inserted.add(id);
-    return rows.filter(({ id }) => inserted.has(id));
+    return this.dialect.insertNew({ ...insertion, unless: isSlotTaken(rows) }, 'id');
   }
 
   #locked(restrict: (runs: RunIds) => RunIds): RawBuilder<boolean> {

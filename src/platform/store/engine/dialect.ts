@@ -11,9 +11,9 @@ import { isBrokenConnection, readOnlyState } from './foreign-texts.ts';
 import {
   type Change,
   type ColumnTypes,
-  type Inserting,
-  insertingOneByOne,
-  insertingTogether,
+  type Insertions,
+  insertedOneByOne,
+  insertedTogether,
 } from './insertions.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
@@ -24,7 +24,7 @@ import { SlicedTransactions } from './sqlite-slices.ts';
 export type { Change, ColumnTypes };
 
 /** All differences between the two engines. No other file knows which engine it uses. */
-export interface Dialect {
+export interface Dialect extends Insertions {
   readonly name: 'sqlite' | 'postgres';
   /** Type of columns that hold JSON. Both engines return them as text. */
   readonly jsonColumn: 'text' | 'json';
@@ -72,8 +72,6 @@ export interface Dialect {
   inList(column: string, values: readonly string[]): RawBuilder<boolean>;
   /** Splits rows into batches for one insert each. */
   portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
-  /** Statements that insert rows. */
-  readonly inserting: Inserting;
   /** Executes independent changes. PostgreSQL gets them as one statement, which saves round trips. */
   together(db: Kysely<Tables>, changes: readonly Change[]): Promise<void>;
   /**
@@ -151,7 +149,7 @@ const sqliteSql: Dialect = {
     await sql`pragma wal_checkpoint(truncate)`.execute(db);
   },
   portions: batches,
-  inserting: insertingOneByOne,
+  ...insertedOneByOne,
   together: async (_db, changes) => {
     for (const change of changes) await change.execute();
   },
@@ -208,7 +206,7 @@ export const postgresSql: Dialect = {
   forgetDeleted: async () => undefined,
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   portions: (rows) => (rows.length === 0 ? [] : [rows]),
-  inserting: insertingTogether,
+  ...insertedTogether,
   together: async (db, changes) => {
     const [last, ...others] = changes.toReversed();
     if (!last) return;

@@ -134,11 +134,16 @@ interface RepeatedQuery extends CompiledQuery {
   readonly valuesEach: number;
 }
 
-/** Repeats a statement for each list of values, all of the same length. Returns the rows of all executions. */
-export function executeForEach<Row>(
-  query: CompiledQuery<Row>,
+/** The number of rows that each execution of a repeated statement changed, in place of rows. */
+export interface ChangedRows {
+  readonly changes: number;
+}
+
+/** Repeats a statement, which returns no rows, for each list of values, all of the same length. */
+export function executeForEach(
+  query: CompiledQuery,
   lists: readonly (readonly unknown[])[],
-): CompiledQuery<Row> {
+): CompiledQuery<ChangedRows> {
   const repeated = { ...query, parameters: lists.flat(), valuesEach: lists[0]?.length ?? 0 };
   return repeated satisfies RepeatedQuery;
 }
@@ -176,14 +181,13 @@ class NodeSqliteConnection implements DatabaseConnection {
     const parameters = query.parameters as (string | number | bigint | null | Uint8Array)[];
     if ('valuesEach' in query) {
       const { valuesEach } = query as RepeatedQuery;
-      const rows: Row[] = [];
-      let changed = 0;
+      const rows: ChangedRows[] = [];
       for (let start = 0; start < parameters.length; start += valuesEach) {
-        const values = parameters.slice(start, start + valuesEach);
-        if (hasRows) rows.push(...(statement.all(...values) as Row[]));
-        else changed += Number(statement.run(...values).changes);
+        const { changes } = statement.run(...parameters.slice(start, start + valuesEach));
+        rows.push({ changes: Number(changes) });
       }
-      return { rows, numAffectedRows: BigInt(hasRows ? rows.length : changed) };
+      const changed = rows.reduce((sum, { changes }) => sum + changes, 0);
+      return { rows: rows as Row[], numAffectedRows: BigInt(changed) };
     }
     if (hasRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
