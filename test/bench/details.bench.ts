@@ -176,9 +176,13 @@ async function storeAs(
     // Like `packRow`, without compression.
     const stored = rows.map((row) => ({ ...packRow({ ...row, detail: null }), detail: row.detail }));
     await db.transaction().execute(async (transaction) => {
-      for (const portion of dialect.portions(stored)) {
-        await dialect.rows(transaction.insertInto('results'), resultColumnTypes, portion).execute();
-      }
+      const insertion = {
+        db: transaction,
+        table: 'results',
+        types: resultColumnTypes,
+        rows: stored,
+      } as const;
+      for (const change of dialect.inserting(insertion)) await change.execute();
     });
     return;
   }

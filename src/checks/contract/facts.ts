@@ -163,8 +163,8 @@ export const noFacts: RunFacts = {
 };
 
 /** Returns the host of a URL, or of a host as written. */
-export function hostOf(written: string): string | null {
-  return parseHostname(URL.parse(written)?.hostname || written) ?? null;
+export function hostOf(written: string, parsed: URL | null = URL.parse(written)): string | null {
+  return parseHostname(parsed?.hostname || written) ?? null;
 }
 
 /** Returns headers by lower-case name, without those that have no value. */

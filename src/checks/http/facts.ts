@@ -16,8 +16,13 @@ export function httpFacts(detail: HttpDetail): RunFacts {
     address: ipAddress,
     status: status || null,
     statusText: statusText || null,
-    headers: headerFacts(headers),
-    requestHeaders: headerFacts(request.headers),
+    // Made when they are read: each stored result asks only for its target.
+    get headers() {
+      return headerFacts(headers);
+    },
+    get requestHeaders() {
+      return headerFacts(request.headers);
+    },
     body,
     isBodyCut: response.truncated || response.bodyEncoding !== undefined,
     redirects: redirects ?? [],
@@ -34,7 +39,7 @@ export function urlFacts(url: string): Pick<RunFacts, 'url' | 'host' | 'port'> {
   const parsed = URL.parse(url);
   return {
     url: url || null,
-    host: hostOf(url),
+    host: hostOf(url, parsed),
     port: parsed ? Number(parsed.port) || (defaultPorts[parsed.protocol] ?? null) : null,
   };
 }

@@ -193,16 +193,15 @@ export class CheckTotals extends Repository {
       content: JSON.stringify(totals),
     }));
     const types = { check_id: 'text', location: 'text', content: 'json' } as const;
-    for (const portion of this.dialect.portions(rows)) {
-      await this.dialect
-        .rows(this.db.insertInto('check_totals'), types, portion)
-        .onConflict((conflict) =>
-          conflict
-            .columns(['check_id', 'location'])
-            .doUpdateSet((eb) => ({ content: eb.ref('excluded.content') })),
-        )
-        .execute();
-    }
+    const insertion = { db: this.db, table: 'check_totals', types, rows } as const;
+    const changes = this.dialect.inserting(insertion, (insert) =>
+      insert.onConflict((conflict) =>
+        conflict
+          .columns(['check_id', 'location'])
+          .doUpdateSet((eb) => ({ content: eb.ref('excluded.content') })),
+      ),
+    );
+    for (const change of changes) await change.execute();
   }
 
   /** Checks in order of id, after the given one. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { intervalMs, offsetRule } from '@picket/checks/contract/frequency.ts';
 import { longestFreshnessMs } from './state/silence.ts';
 import type { Check } from './store.ts';
@@ -106,7 +106,7 @@ export function freshnessMs(grid: SlotGrid): number {
 
 /** A number in [0, 1) determined only by the id and a purpose. */
 function fraction(id: string, purpose: string): number {
-  return createHash('sha256').update(`${purpose}:${id}`).digest().readUInt32BE(0) / 2 ** 32;
+  return hash('sha256', `${purpose}:${id}`, 'buffer').readUInt32BE(0) / 2 ** 32;
 }
 
 /** Slot grid of a stored check. */

@@ -1,5 +1,6 @@
 import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
 import { checkTypes } from '@picket/checks/index.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import { lazySchema } from '@picket/lib/schemas/lazy-schema.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 import type { Selectable } from 'kysely';
@@ -16,7 +17,7 @@ export interface Check {
   readonly checkType: string;
   readonly activated: boolean;
   /** As its definition schema returned it, with a frequencyOffset. */
-  readonly definition: Record<string, unknown>;
+  readonly definition: Readonly<Record<string, unknown>>;
   readonly created: number;
   readonly updated: number | null;
   readonly slots: PlannedSlots;
@@ -58,6 +59,27 @@ export function checkDefinition(checkType: string, text: string): Record<string,
   return (byType.get(checkType) ?? ofAnyType)(text);
 }
 
+/** Total length of the remembered definitions, in characters. */
+const rememberedChars = 4_000_000;
+interface Remembered {
+  readonly text: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+const remembered = new LruMap<string, Remembered>(rememberedChars, ({ text }) => text.length);
+
+/**
+ * The parsed definition of a row. A check is read twice for each of its runs, and its definition rarely changes: it is
+ * parsed once. All readers share it, so nothing may change it. Only its own fields are frozen: V8 takes three times as
+ * long to write frozen objects as JSON, and each lease contains those below it.
+ */
+function definitionOf({ id, check_type: checkType, definition: text }: Selectable<CheckRow>) {
+  const known = remembered.get(id);
+  if (known?.text === text) return known.definition;
+  const definition = Object.freeze(checkDefinition(checkType, text));
+  remembered.set(id, { text, definition });
+  return definition;
+}
+
 /** A check as columns of its row. */
 export function columns(write: CheckWrite) {
   return {
@@ -97,7 +119,7 @@ export function fromRow(row: Selectable<CheckRow>): Check {
     name: row.name,
     checkType: row.check_type,
     activated: row.activated === 1,
-    definition: checkDefinition(row.check_type, row.definition),
+    definition: definitionOf(row),
     created: row.created,
     updated: row.updated,
     slots: {

@@ -88,8 +88,8 @@ export class SlotDays {
       .select((eb) => eb.fn.min('slot_at').as('at'))
       .where('check_id', '=', checkId)
       .where(isUnfinished)
-      .where('state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
-      // One condition, so that SQLite uses the small index of live runs, not that of all scheduled runs.
+      .where('ended', 'is', null)
+      // One condition, so that SQLite uses the small index of unfinished runs, not that of all scheduled runs.
       .where((eb) => eb.fn.coalesce('check_session_id', 'test_session_id'), 'is', null)
       .executeTakeFirst();
     const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open?.at ?? now);

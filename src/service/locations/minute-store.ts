@@ -43,7 +43,7 @@ export class LocationMinutes extends Repository {
       .selectFrom('runs')
       .innerJoin('private_locations', 'private_locations.id', 'runs.location_id')
       .where(isUnfinished)
-      .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)]);
+      .where('runs.ended', 'is', null);
     if (accountId !== undefined) query = query.where('private_locations.account_id', '=', accountId);
     const isWaiting = sql`runs.state = 'queued' and runs.ready_at <= ${now}`;
     // Agents have scheduled runs before their slots.

@@ -137,8 +137,9 @@ export class Statuses extends Repository {
         target_address: change.targetAddress,
       }),
     );
-    return Array.from(this.dialect.portions(rows), (portion) =>
-      this.dialect.rows(this.db.insertInto('statuses'), statusColumnTypes, portion).onConflict((conflict) =>
+    const insertion = { db: this.db, table: 'statuses', types: statusColumnTypes, rows } as const;
+    return this.dialect.inserting(insertion, (insert) =>
+      insert.onConflict((conflict) =>
         conflict.column('check_id').doUpdateSet({
           has_failures: kept<0 | 1>('has_failures'),
           has_errors: kept<0 | 1>('has_errors'),

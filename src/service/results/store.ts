@@ -31,9 +31,8 @@ export class Results extends Repository {
 
   /** Statements that store results. */
   inserting(rows: readonly CountedResultRow[]): Change[] {
-    return Array.from(this.dialect.portions(rows.map(packRow)), (portion) =>
-      this.dialect.rows(this.db.insertInto('results'), resultColumnTypes, portion),
-    );
+    const insertion = { db: this.db, table: 'results', types: resultColumnTypes } as const;
+    return this.dialect.inserting({ ...insertion, rows: rows.map(packRow) });
   }
 
   /** Stores late results; existing ones are left unchanged. */

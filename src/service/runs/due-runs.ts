@@ -16,7 +16,17 @@ import type { RunRow } from './tables.ts';
  * the same instants with many runs each, so each uses numbers with a remainder of its own.
  */
 export class RunNumbers {
+  readonly #newId: (now: number) => string;
   #last = 0;
+
+  /** @param newId id of a run that is created at an instant; absent: a random one. */
+  constructor(newId: (now: number) => string = () => randomUUID()) {
+    this.#newId = newId;
+  }
+
+  newId(now: number): string {
+    return this.#newId(now);
+  }
 
   /** @param part of the schedule that only this process currently holds. */
   next(now: number, part?: number): number {
@@ -27,8 +37,19 @@ export class RunNumbers {
   }
 }
 
+/**
+ * Id of a run in the order of time: a UUID of version 7 (RFC 9562). New runs, and results, whose ids begin like those of
+ * their runs, are next to each other in the indexes by id: a hundred new entries change two pages instead of a hundred.
+ */
+export function idInOrder(now: number): string {
+  const time = now.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
 /** Location and time at which a run is due. */
 export interface RunPlace {
+  /** Id of the run; absent: a random one. */
+  readonly id?: string;
   readonly location: string;
   /** Null for data-center regions. */
   readonly locationId: string | null;
@@ -41,7 +62,7 @@ export interface RunPlace {
 
 /** A run as it is inserted into the ledger. */
 export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
-  const id = randomUUID();
+  const { id = randomUUID() } = place;
   const type = findCheckType(check.checkType);
   return {
     id,
@@ -107,7 +128,7 @@ export interface DueRuns {
 export function runsDue(
   check: EffectiveCheck,
   locationIds: ReadonlyMap<string, string>,
-  numbers: Pick<RunNumbers, 'next'>,
+  numbers: Pick<RunNumbers, 'next' | 'newId'>,
   { now, isPaused, isFailing }: DueState,
 ): DueRuns {
   const timing = timingOf(check);
@@ -142,6 +163,7 @@ export function runsDue(
     number += count;
     return places.map((location) => ({
       ...queuedRun(check, {
+        id: numbers.newId(now),
         location,
         locationId: locationIds.get(`${check.accountId}/${location}`) ?? null,
         slotAt,
@@ -184,7 +206,7 @@ export function runsDue(
 export function runsAhead(
   check: EffectiveCheck,
   locationIds: ReadonlyMap<string, string>,
-  numbers: Pick<RunNumbers, 'next'>,
+  numbers: Pick<RunNumbers, 'next' | 'newId'>,
   { now, isPaused }: Omit<DueState, 'isFailing'>,
 ): DueRuns | undefined {
   const { nextSlotAt: slotAt } = check.slots;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { endedAt, isSince } from '@picket/platform/store/days/ended-day.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { RawBuilder } from 'kysely';
@@ -127,8 +127,6 @@ export class Leases extends Repository {
     const inHand = await unfinishedRuns(this.db)
       .select(['location_id', 'lane'])
       .distinct()
-      // The index of unfinished runs contains both states.
-      .where('state', 'in', [queued, leased])
       .where('state', '=', leased)
       .where('lease_until', '>', now)
       .where(here)
@@ -239,8 +237,6 @@ export class Leases extends Repository {
     const ofTheClaims = lockedRuns(this.db, this.dialect, (runs) =>
       runs
         .where('location_id', '=', session.locationId)
-        // Stated twice: SQLite uses the index of live runs only if it sees its exact condition.
-        .where('state', 'in', [queued, leased])
         .where('state', '=', leased)
         .where('agent_id', '=', session.agentId)
         .where('session_id', '=', session.sessionId)
@@ -285,11 +281,13 @@ export class Leases extends Repository {
 
 /**
  * Id of the result of a lease. It is derived from run and fencing token, so that the same report always carries the
- * same id, which the service knows without storing it.
+ * same id, which the service knows without storing it. It begins like the id of a run that is in the order of time.
  */
 export function resultIdOf(runId: string, leaseNumber: number): string {
-  const hex = createHash('sha256').update(`${runId}/${leaseNumber}`).digest('hex');
+  const hex = hash('sha256', `${runId}/${leaseNumber}`);
   // Formatted as a version 8 UUID (RFC 9562): custom bits except for version and variant.
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
+  const isInOrder = runId[14] === '7';
+  const head = isInOrder ? runId.slice(0, 13) : `${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
+  return `${head}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
 }

@@ -10,7 +10,7 @@ import { firstPlan } from '../checks/timing/planned-slots.ts';
 import { notPlanned, type PlannedSlots } from '../checks/timing/slot-state.ts';
 import { intervalOf } from '../checks/timing/timing.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import { type DueRuns, RunNumbers, runsAhead, runsDue } from './due-runs.ts';
+import { type DueRuns, idInOrder, RunNumbers, runsAhead, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
 
 export interface SchedulerOptions {
@@ -69,7 +69,7 @@ export class Scheduler {
   readonly #logger: Logger;
   readonly #metrics: SchedulerOptions['metrics'];
   readonly #recordAgentless: SchedulerOptions['recordAgentless'];
-  readonly #numbers = new RunNumbers();
+  readonly #numbers: RunNumbers;
   #perTurn = fewestPerTurn;
   /** Slots of plain grids up to this time have been taken; those that were left become runs when they are due. */
   #takenUntilMs = Number.NEGATIVE_INFINITY;
@@ -83,6 +83,8 @@ export class Scheduler {
     this.#logger = options.logger;
     this.#metrics = options.metrics;
     this.#recordAgentless = options.recordAgentless;
+    // On PostgreSQL a process of an older version, next to this one, would expect other ids of their results.
+    this.#numbers = new RunNumbers(options.store.engine === 'sqlite' ? idInOrder : undefined);
   }
 
   async turn(): Promise<number | null> {
@@ -148,7 +150,10 @@ export class Scheduler {
       from: Math.min(now, ...slotTimes),
       to: Math.max(now, ...slotTimes),
     });
-    const numbers = { next: () => this.#numbers.next(now, slots.part) };
+    const numbers = {
+      next: () => this.#numbers.next(now, slots.part),
+      newId: () => this.#numbers.newId(now),
+    };
     const failing = await failingAmong(repositories, due);
     const pausesOf = (check: EffectiveCheck) => {
       const tags = tagsOf(check);

@@ -65,16 +65,8 @@ export function lockedRuns(
 export class Runs extends Repository {
   /** Inserts runs, skipping slots that already have one. Returns those inserted. */
   async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
-    const inserted: RunRow[] = [];
-    for (const portion of this.dialect.portions(rows)) {
-      const done = await this.dialect
-        .rows(this.db.insertInto('runs'), runColumnTypes, portion, isSlotTaken(portion))
-        .onConflict((conflict) => conflict.doNothing())
-        .returningAll()
-        .execute();
-      inserted.push(...done);
-    }
-    return inserted;
+    const insertion = { db: this.db, table: 'runs', types: runColumnTypes, rows } as const;
+    return this.dialect.insertNew({ ...insertion, unless: isSlotTaken(rows) }, 'id');
   }
 
   #locked(restrict: (runs: RunIds) => RunIds): RawBuilder<boolean> {
@@ -274,8 +266,7 @@ export class Runs extends Repository {
         this.#locked((runs) =>
           runs
             .where('check_id', '=', checkId)
-            // Stated twice: SQLite uses the index of live runs only if it sees its exact condition.
-            .where('state', 'in', onTheirWay)
+            .where('ended', 'is', null)
             .where('state', '=', queued)
             .where('test_session_id', 'is', null)
             .where((eb) => eb.not(this.dialect.inList('location', keepLocations))),
@@ -314,7 +305,7 @@ export class Runs extends Repository {
   async #cancel(restrict: (runs: RunIds) => RunIds, reason: string, now: number): Promise<RunRow[]> {
     return changingRuns(this.db)
       .set({ state: 'cancelled', reason, lease_until: null, ...endedAt(now) })
-      .where(this.#locked((runs) => restrict(runs).where('state', 'in', onTheirWay)))
+      .where(this.#locked((runs) => restrict(runs).where('ended', 'is', null)))
       .where('state', 'in', onTheirWay)
       .returningAll()
       .execute();

@@ -46,17 +46,17 @@ afterEach(async () => {
 it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'cancelling the runs of a check',
-    'runs_live_by_check',
+    'runs_unfinished',
     (recorded) => new Runs(recorded, dialect).cancelAll('c', 'deleted', 1),
   ],
   [
     'cancelling its queued runs',
-    'runs_live_by_check',
+    'runs_unfinished',
     (recorded) => new Runs(recorded, dialect).cancelQueued('c', 'x', ['a'], 1),
   ],
   [
     'cancelling the runs of a location',
-    'runs_live_by_location',
+    'runs_unfinished',
     (recorded) => new Runs(recorded, dialect).cancelAtLocation('l', 'x', 1),
   ],
   [
@@ -85,7 +85,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   ],
   [
     'giving back what was leased for a lost claim',
-    'runs_live_by_location',
+    'runs_lease_end',
     (recorded) =>
       new Leases(recorded, dialect).releaseClaims({ locationId: 'l', agentId: 'a', sessionId: 's' }, [1], 1),
   ],
@@ -101,7 +101,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   ],
   [
     'the oldest slot on its way of a check, to seal up to it',
-    'runs_live_by_check',
+    'runs_unfinished',
     async (recorded) => {
       // The statement runs only for an existing check.
       insertWithDefaults(path(), 'accounts', { id: 'x' });
@@ -244,7 +244,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   ],
   [
     'the next results to seal',
-    'runs_live_by_check',
+    'runs_unfinished',
     async (recorded) => {
       // The statement for pending runs is executed only if there are results.
       insertWithDefaults(path(), 'results', { check_id: 'c', result_type: 'FINAL', created: 1 });

@@ -2,39 +2,29 @@ import { dirname } from 'node:path';
 import { AppError, errorCodeOf } from '@picket/lib/errors.ts';
 import { makeFolders } from '@picket/lib/process/make-folders.ts';
 import { FairQueue } from '@picket/lib/turns/fair-queue.ts';
-import {
-  type Expression,
-  type InsertQueryBuilder,
-  type InsertResult,
-  Kysely,
-  type OperationNodeSource,
-  type RawBuilder,
-  sql,
-} from 'kysely';
+import { type Expression, Kysely, type RawBuilder, sql } from 'kysely';
 import type { Tables } from '../tables.ts';
 import { keepPrivate } from './disk/data-dir.ts';
 import { sqliteCodeOf } from './disk/sqlite-code.ts';
 import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
 import { isBrokenConnection, readOnlyState } from './foreign-texts.ts';
-import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';
+import {
+  type Change,
+  type ColumnTypes,
+  type Insertions,
+  insertedOneByOne,
+  insertedTogether,
+} from './insertions.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
 import { hasNoRoom, noRoomLeft } from './server-room.ts';
 import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
 import { SlicedTransactions } from './sqlite-slices.ts';
 
-/** The types of a table's columns. */
-export type ColumnTypes<Row> = {
-  readonly [Column in keyof Row]: ColumnType;
-};
-
-/** A statement whose rows are not read. */
-export interface Change extends OperationNodeSource {
-  execute(): Promise<unknown>;
-}
+export type { Change, ColumnTypes };
 
 /** All differences between the two engines. No other file knows which engine it uses. */
-export interface Dialect {
+export interface Dialect extends Insertions {
   readonly name: 'sqlite' | 'postgres';
   /** Type of columns that hold JSON. Both engines return them as text. */
   readonly jsonColumn: 'text' | 'json';
@@ -82,19 +72,6 @@ export interface Dialect {
   inList(column: string, values: readonly string[]): RawBuilder<boolean>;
   /** Splits rows into batches for one insert each. */
   portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
-  /**
-   * Adds rows to an insert. PostgreSQL gets an array per column, not a parameter per value: the statement is short and
-   * the same for any number of rows, while parsing and planning a long one would cost more than the rows.
-   *
-   * @param unless excludes rows, which it calls `fresh`: on PostgreSQL, where a partitioned table has no unique key
-   *   across its partitions.
-   */
-  rows<Table extends keyof Tables>(
-    insert: InsertQueryBuilder<Tables, Table, InsertResult>,
-    types: ColumnTypes<Tables[Table]>,
-    rows: readonly Tables[Table][],
-    unless?: RawBuilder<boolean>,
-  ): InsertQueryBuilder<Tables, Table, InsertResult>;
   /** Executes independent changes. PostgreSQL gets them as one statement, which saves round trips. */
   together(db: Kysely<Tables>, changes: readonly Change[]): Promise<void>;
   /**
@@ -172,7 +149,7 @@ const sqliteSql: Dialect = {
     await sql`pragma wal_checkpoint(truncate)`.execute(db);
   },
   portions: batches,
-  rows: (insert, _types, rows) => insert.values(rows as never),
+  ...insertedOneByOne,
   together: async (_db, changes) => {
     for (const change of changes) await change.execute();
   },
@@ -229,19 +206,7 @@ export const postgresSql: Dialect = {
   forgetDeleted: async () => undefined,
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   portions: (rows) => (rows.length === 0 ? [] : [rows]),
-  rows: (insert, types, rows, unless) => {
-    const columns = Object.entries(types) as [keyof (typeof rows)[0], ColumnType][];
-    const arrays = columns.map(([column, type]) =>
-      arrayOf(
-        type,
-        rows.map((row) => row[column]),
-      ),
-    );
-    return insert.columns(columns.map(([column]) => column) as never).expression(
-      sql`select * from unnest(${sql.join(arrays)}) as fresh (${sql.join(columns.map(([column]) => sql.ref(column as string)))})
-          ${unless ? sql`where (${unless}) is not true` : nothing}` as never,
-    );
-  },
+  ...insertedTogether,
   together: async (db, changes) => {
     const [last, ...others] = changes.toReversed();
     if (!last) return;

@@ -128,6 +128,26 @@ class NodeSqliteDriver implements Driver {
   }
 }
 
+/** A statement that is executed once for each of several lists of values. */
+interface RepeatedQuery extends CompiledQuery {
+  /** Number of values of one execution; the parameters contain those of all. */
+  readonly valuesEach: number;
+}
+
+/** The number of rows that each execution of a repeated statement changed, in place of rows. */
+export interface ChangedRows {
+  readonly changes: number;
+}
+
+/** Repeats a statement, which returns no rows, for each list of values, all of the same length. */
+export function executeForEach(
+  query: CompiledQuery,
+  lists: readonly (readonly unknown[])[],
+): CompiledQuery<ChangedRows> {
+  const repeated = { ...query, parameters: lists.flat(), valuesEach: lists[0]?.length ?? 0 };
+  return repeated satisfies RepeatedQuery;
+}
+
 interface Prepared {
   readonly statement: StatementSync;
   /** Whether the statement returns rows: some pragmas return rows without columns, such as one per returned page. */
@@ -159,6 +179,16 @@ class NodeSqliteConnection implements DatabaseConnection {
   #execute<Row>(query: CompiledQuery): QueryResult<Row> {
     const { statement, hasRows } = this.#prepare(query.sql);
     const parameters = query.parameters as (string | number | bigint | null | Uint8Array)[];
+    if ('valuesEach' in query) {
+      const { valuesEach } = query as RepeatedQuery;
+      const rows: ChangedRows[] = [];
+      for (let start = 0; start < parameters.length; start += valuesEach) {
+        const { changes } = statement.run(...parameters.slice(start, start + valuesEach));
+        rows.push({ changes: Number(changes) });
+      }
+      const changed = rows.reduce((sum, { changes }) => sum + changes, 0);
+      return { rows: rows as Row[], numAffectedRows: BigInt(changed) };
+    }
     if (hasRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };

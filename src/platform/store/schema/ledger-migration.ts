@@ -199,3 +199,16 @@ export const failureDetails = {
     `alter table test_results add column failure_details {json}`,
   ],
 };
+
+/**
+ * SQLite changes every index whose condition names a changed column. This one names the end of a run, not its state, so
+ * claims and retries leave it alone; it serves questions about a location, too, whose unfinished runs are few.
+ */
+export const unfinishedRuns = {
+  name: '0102-unfinished-runs',
+  statements: [
+    `{sqlite} create index runs_unfinished on runs (check_id) where ended is null`,
+    `{sqlite} drop index runs_live_by_check`,
+    `{sqlite} drop index runs_live_by_location`,
+  ],
+};

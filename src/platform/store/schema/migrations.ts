@@ -27,6 +27,7 @@ import {
   resultFeed,
   roomForChanges,
   runDays,
+  unfinishedRuns,
 } from './ledger-migration.ts';
 import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration, memberOrigins, sharedLimits } from './member-migration.ts';
@@ -385,4 +386,5 @@ export const migrations: readonly Migration[] = [
   plannedSlots,
   queueInOrder,
   outdatedAgents,
+  unfinishedRuns,
 ];

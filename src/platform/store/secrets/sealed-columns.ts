@@ -56,6 +56,7 @@ const sealedNames: Readonly<Record<string, SealedKind>> = {
   ...Object.assign({}, ...Object.values(sealedTables).map(({ columns }) => columns)),
   group_definition: 'json',
 };
+const sealedEntries = Object.entries(sealedNames);
 
 export function sealValue(box: SecretBox, kind: SealedKind, value: string): string {
   if (kind === 'text') return box.seal(value);
@@ -95,17 +96,15 @@ export class SealedColumns implements KyselyPlugin {
   async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
     const [first] = result.rows;
     if (!first) return result;
-    const sealed = Object.entries(sealedNames).filter(([name]) => name in first);
-    if (sealed.length === 0) return result;
-    const rows = result.rows.map((row) => {
-      const opened: UnknownRow = { ...row };
+    const sealed = sealedEntries.filter(([name]) => name in first);
+    // In place: the rows are new, and copies would cost as much as reading them.
+    for (const row of sealed.length === 0 ? [] : result.rows) {
       for (const [name, kind] of sealed) {
         const value = row[name];
-        if (typeof value === 'string') opened[name] = openValue(this.#box, kind, value);
+        if (typeof value === 'string') row[name] = openValue(this.#box, kind, value);
       }
-      return opened;
-    });
-    return { ...result, rows };
+    }
+    return result;
   }
 
   #insert(node: InsertQueryNode): RootOperationNode {

@@ -31,7 +31,18 @@ export interface Timing {
 
 type Timed = Pick<Check, 'id' | 'definition'>;
 
+const knownTimings = new WeakMap<Timed['definition'], { readonly id: string; readonly timing: Timing }>();
+
+/** The timing of a check. Stored definitions are shared by all that read them, so that it is known for most. */
 export function timingOf(check: Timed): Timing {
+  const known = knownTimings.get(check.definition);
+  if (known?.id === check.id) return known.timing;
+  const timing = newTimingOf(check);
+  if (Object.isFrozen(check.definition)) knownTimings.set(check.definition, { id: check.id, timing });
+  return timing;
+}
+
+function newTimingOf(check: Timed): Timing {
   const grid = gridOf(check);
   const fast = failingGridOf(check);
   const hours = hoursOf(check);

@@ -163,8 +163,7 @@ export class ResultColumns {
       .select('last_result_id')
       .where('runs.check_id', '=', checkId)
       .where(isUnfinished)
-      // Inlined: with parameters SQLite would not recognise that the index of live runs covers both states.
-      .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
+      .where('runs.ended', 'is', null)
       .where('last_result_id', 'is not', null)
       .execute();
     const ids = runs.flatMap(({ last_result_id: id }) => (id === null ? [] : [id]));

@@ -16,16 +16,15 @@ export class DetailCounts extends Repository {
 
   /** Stores counts, each once, in order of their keys, so that two transactions never deadlock. */
   async put(rows: readonly DetailCountRow[]): Promise<void> {
-    for (const portion of this.dialect.portions(rows)) {
-      await this.dialect
-        .rows(this.db.insertInto('detail_counts'), detailCountColumnTypes, portion)
-        .onConflict((conflict) =>
-          conflict
-            .columns(['check_id', 'location'])
-            .doUpdateSet({ passes: sql`excluded.passes`, kept: sql`excluded.kept` }),
-        )
-        .execute();
-    }
+    const insertion = { db: this.db, table: 'detail_counts', types: detailCountColumnTypes, rows } as const;
+    const changes = this.dialect.inserting(insertion, (insert) =>
+      insert.onConflict((conflict) =>
+        conflict
+          .columns(['check_id', 'location'])
+          .doUpdateSet({ passes: sql`excluded.passes`, kept: sql`excluded.kept` }),
+      ),
+    );
+    for (const change of changes) await change.execute();
   }
 }
 
