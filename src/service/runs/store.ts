@@ -70,9 +70,10 @@ export class Runs extends Repository {
       const done = await this.dialect
         .rows(this.db.insertInto('runs'), runColumnTypes, portion, isSlotTaken(portion))
         .onConflict((conflict) => conflict.doNothing())
-        .returningAll()
+        .returning('id')
         .execute();
-      inserted.push(...done);
+      const ids = new Set(done.map(({ id }) => id));
+      inserted.push(...portion.filter(({ id }) => ids.has(id)));
     }
     return inserted;
   }

@@ -16,7 +16,7 @@ import { keepPrivate } from './disk/data-dir.ts';
 import { sqliteCodeOf } from './disk/sqlite-code.ts';
 import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
 import { isBrokenConnection, readOnlyState } from './foreign-texts.ts';
-import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';
+import { type ColumnType, rowSource } from './postgres/postgres-arrays.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
 import { hasNoRoom, noRoomLeft } from './server-room.ts';
@@ -83,8 +83,8 @@ export interface Dialect {
   /** Splits rows into batches for one insert each. */
   portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
   /**
-   * Adds rows to an insert. PostgreSQL gets an array per column, not a parameter per value: the statement is short and
-   * the same for any number of rows, while parsing and planning a long one would cost more than the rows.
+   * Adds rows to an insert. PostgreSQL gets an array or one value per column, not a parameter per value: the statement is
+   * as short for any number of rows, while parsing and planning a long one would cost more than the rows.
    *
    * @param unless excludes rows, which it calls `fresh`: on PostgreSQL, where a partitioned table has no unique key
    *   across its partitions.
@@ -230,15 +230,9 @@ export const postgresSql: Dialect = {
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   portions: (rows) => (rows.length === 0 ? [] : [rows]),
   rows: (insert, types, rows, unless) => {
-    const columns = Object.entries(types) as [keyof (typeof rows)[0], ColumnType][];
-    const arrays = columns.map(([column, type]) =>
-      arrayOf(
-        type,
-        rows.map((row) => row[column]),
-      ),
-    );
-    return insert.columns(columns.map(([column]) => column) as never).expression(
-      sql`select * from unnest(${sql.join(arrays)}) as fresh (${sql.join(columns.map(([column]) => sql.ref(column as string)))})
+    const columns = Object.keys(types).map((column) => sql.ref(column));
+    return insert.columns(Object.keys(types) as never).expression(
+      sql`select ${sql.join(columns)} from ${rowSource(types, rows)} as fresh
           ${unless ? sql`where (${unless}) is not true` : nothing}` as never,
     );
   },

@@ -16,6 +16,7 @@ import {
   agentGoodbyes,
   agentSettings,
   artifactTrouble,
+  checkSlots,
   checkTotals,
   failureDetails,
   leanLedger,
@@ -385,4 +386,5 @@ export const migrations: readonly Migration[] = [
   plannedSlots,
   queueInOrder,
   outdatedAgents,
+  checkSlots,
 ];
