@@ -1,13 +1,20 @@
 import { escapeLike } from '@picket/platform/store/engine/dialect.ts';
 import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
-import { Repository } from '@picket/platform/store/engine/repository.ts';
-import { isInParts, nextOfParts } from '@picket/platform/store/engine/schedule-parts.ts';
 import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
+import { DueChecks } from './due-checks.ts';
 import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
-import { type Check, type CheckWrite, columns, fromRow, slotColumns } from './stored-definition.ts';
+import {
+  type Check,
+  type CheckWrite,
+  columns,
+  type DefinedCheck,
+  definedCheck,
+  fromRow,
+  slotColumns,
+} from './stored-definition.ts';
 import type { PlannedSlots } from './timing/slot-state.ts';
 
 export type { Check, CheckWrite };
@@ -30,10 +37,11 @@ export interface CheckFilter {
   readonly urlPart?: string | undefined;
 }
 
-/** Clocks of processes differ; slots of a time that is this much ahead are in the ledger, and come once. */
-const aheadMs = 60_000;
+/** The next slot of a check, as the scheduler has left it. */
+const dueAt = sql<number | null>`(select check_slots.next_slot_at from check_slots
+  where check_slots.check_id = checks.id)`.as('due_at');
 
-export class Checks extends Repository {
+export class Checks extends DueChecks {
   async insert(
     id: string,
     accountId: string,
@@ -79,6 +87,7 @@ export class Checks extends Repository {
     const row = await this.db
       .selectFrom('checks')
       .selectAll()
+      .select(dueAt)
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .executeTakeFirst();
@@ -87,14 +96,14 @@ export class Checks extends Repository {
 
   /** Same, for a check that this transaction is going to change. */
   async findForUpdate(accountId: string, id: string): Promise<Check | undefined> {
-    const row = await this.db
+    const rows = await this.db
       .selectFrom('checks')
       .selectAll()
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .modifyEnd(this.dialect.forUpdate)
-      .executeTakeFirst();
-    return row && fromRow(row);
+      .execute();
+    return (await this.lockedChecks(rows))[0];
   }
 
   async findMany(ids: readonly string[]): Promise<Map<string, Check>> {
@@ -102,9 +111,21 @@ export class Checks extends Repository {
     const rows = await this.db
       .selectFrom('checks')
       .selectAll()
+      .select(dueAt)
       .where(this.dialect.inList('id', [...new Set(ids)]))
       .execute();
     return new Map(rows.map((row) => [row.id, fromRow(row)]));
+  }
+
+  /** Checks by id, without their slots: for what an agent runs, and often. */
+  async findDefinitions(ids: readonly string[]): Promise<Map<string, DefinedCheck>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('checks')
+      .selectAll()
+      .where(this.dialect.inList('id', [...new Set(ids)]))
+      .execute();
+    return new Map(rows.map((row) => [row.id, definedCheck(row)]));
   }
 
   /** Checks of an account that match, ordered by id; locked until the end of the transaction. */
@@ -122,7 +143,7 @@ export class Checks extends Repository {
     if (filter.groupId !== undefined) query = query.where('group_id', '=', filter.groupId);
     if (filter.isActivated !== undefined) query = query.where('activated', '=', filter.isActivated ? 1 : 0);
     const rows = await query.orderBy('id').limit(limit).modifyEnd(this.dialect.forUpdate).execute();
-    return rows.map(fromRow);
+    return this.lockedChecks(rows);
   }
 
   async delete(id: string): Promise<void> {
@@ -137,6 +158,7 @@ export class Checks extends Repository {
     const filtered = this.#filtered(accountId, filter, await this.#isStanding(accountId, filter));
     const ordered = filtered
       .selectAll('checks')
+      .select(dueAt)
       .orderBy('checks.created', 'desc')
       .orderBy('checks.id', 'desc');
     const { total, rows } = await readPage(ordered, page);
@@ -187,6 +209,7 @@ export class Checks extends Repository {
     const query = this.db.selectFrom('checks').where('group_id', '=', groupId);
     const ordered = query
       .selectAll()
+      .select(dueAt)
       .orderBy(sql`case when group_order is null then 1 else 0 end`)
       .orderBy('group_order')
       .orderBy('created')
@@ -204,7 +227,7 @@ export class Checks extends Repository {
       .orderBy('id')
       .modifyEnd(this.dialect.forUpdate)
       .execute();
-    return rows.map(fromRow);
+    return this.lockedChecks(rows);
   }
 
   /** Changes the schedule of a check without changing its definition. */
@@ -224,6 +247,7 @@ export class Checks extends Repository {
     const rows = await this.db
       .selectFrom('checks')
       .selectAll()
+      .select(dueAt)
       .where('account_id', '=', accountId)
       .where('activated', '=', 1)
       .where((eb) =>
@@ -251,6 +275,7 @@ export class Checks extends Repository {
     let query = this.db
       .selectFrom('checks')
       .selectAll()
+      .select(dueAt)
       .where('account_id', '=', accountId)
       .where('url_search', 'like', '%{{%');
     if (groupId !== undefined) query = query.where('group_id', '=', groupId);
@@ -276,100 +301,5 @@ export class Checks extends Repository {
       .limit(limit)
       .execute();
     return rows.map((row) => row.name);
-  }
-
-  /**
-   * Checks in the given parts of the schedule with a due slot, oldest first, about `limit` at most; locked until the end
-   * of the transaction. Each part gives as many, so one with more may leave some for the next call.
-   */
-  async due(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
-    const due = this.db.selectFrom('checks').selectAll().where('next_slot_at', '<=', now);
-    const chosen = this.dialect.dividesSchedule
-      ? due.where(
-          sql<boolean>`id = any(array(
-            select id from ${nextOfParts(parts, limit)} as next where next_slot_at <= ${now}))`,
-        )
-      : due.limit(limit);
-    const rows = await chosen.orderBy('next_slot_at').modifyEnd(this.dialect.forUpdateSkipLocked).execute();
-    return rows.map(fromRow);
-  }
-
-  /**
-   * Checks with a plain grid whose next slot lies within a short time, earliest first; locked until the end of the
-   * transaction.
-   *
-   * @param window after one instant and up to another, in epoch milliseconds.
-   */
-  async dueWithin(
-    parts: readonly number[],
-    window: { readonly after: number; readonly until: number },
-    limit: number,
-  ): Promise<Check[]> {
-    const all = this.db.selectFrom('checks').selectAll();
-    const rows = await (this.dialect.dividesSchedule ? all.where(isInParts(parts)) : all)
-      .where('next_slot_at', '>', window.after)
-      .where('next_slot_at', '<=', window.until)
-      .where('planned_at', 'is', null)
-      .orderBy('next_slot_at')
-      .limit(limit)
-      .modifyEnd(this.dialect.forUpdateSkipLocked)
-      .execute();
-    return rows.map(fromRow);
-  }
-
-  /** Checks in the given parts whose next slot is more than one interval ahead, or was computed at a later time. */
-  async ahead(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
-    const all = this.db.selectFrom('checks');
-    const checks = this.dialect.dividesSchedule ? all.where(isInParts(parts)) : all;
-    const rows = await checks
-      .selectAll()
-      .where('next_slot_at', 'is not', null)
-      .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
-      .where('planned_at', 'is', null)
-      .limit(limit)
-      .modifyEnd(this.dialect.forUpdateSkipLocked)
-      .execute();
-    const planned = await checks
-      .selectAll()
-      .where('planned_at', '>', now + aheadMs)
-      .limit(limit - rows.length)
-      .modifyEnd(this.dialect.forUpdateSkipLocked)
-      .execute();
-    return [...rows, ...planned].map(fromRow);
-  }
-
-  /** Sets the slots of all given checks: those with a plain grid in one statement, as there are many. */
-  async setPlannedSlots(all: readonly (readonly [checkId: string, slots: PlannedSlots])[]): Promise<void> {
-    const plain = all.filter(([, { plannedAt }]) => plannedAt === null);
-    await this.setNextSlots(
-      plain.flatMap(([id, { nextSlotAt }]) => (nextSlotAt === null ? [] : [[id, nextSlotAt]])),
-    );
-    const others = all.filter(([, { plannedAt }]) => plannedAt !== null);
-    for (const [id, slots] of others) {
-      await this.db.updateTable('checks').set(slotColumns(slots)).where('id', '=', id).execute();
-    }
-  }
-
-  /** Sets the next slots of all given checks in one statement. */
-  async setNextSlots(slots: readonly (readonly [checkId: string, nextSlotAt: number])[]): Promise<void> {
-    if (slots.length === 0) return;
-    await sql`update checks set next_slot_at = moved.at
-      from ${this.dialect.pairRows(['check_id', 'at'], slots)} as moved
-      where checks.id = moved.check_id`.execute(this.db);
-  }
-
-  /** When the next slot of any check in the given parts is due, or null. */
-  async nextSlotAt(parts: readonly number[]): Promise<number | null> {
-    if (this.dialect.dividesSchedule) {
-      const { rows } = await sql<{ at: number | null }>`
-        select min(next_slot_at) as at from ${nextOfParts(parts, 1)} as next`.execute(this.db);
-      return rows[0]?.at ?? null;
-    }
-    const row = await this.db
-      .selectFrom('checks')
-      .select((eb) => eb.fn.min('next_slot_at').as('at'))
-      .where('next_slot_at', 'is not', null)
-      .executeTakeFirst();
-    return row?.at ?? null;
   }
 }

@@ -111,7 +111,10 @@ export function slotColumns(slots: PlannedSlots) {
   };
 }
 
-export function fromRow(row: Selectable<CheckRow>): Check {
+/** A check without its slots. */
+export type DefinedCheck = Omit<Check, 'slots'>;
+
+export function definedCheck(row: Selectable<CheckRow>): DefinedCheck {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -122,8 +125,15 @@ export function fromRow(row: Selectable<CheckRow>): Check {
     definition: definitionOf(row),
     created: row.created,
     updated: row.updated,
+  };
+}
+
+/** @param row with its next slot, which is in `check_slots`. */
+export function fromRow(row: Selectable<CheckRow> & { readonly due_at: number | null }): Check {
+  return {
+    ...definedCheck(row),
     slots: {
-      nextSlotAt: row.next_slot_at,
+      nextSlotAt: row.due_at,
       plannedAt: row.planned_at,
       newestSlotAt: row.newest_slot_at,
       secondSlotAt: row.second_slot_at,

@@ -15,7 +15,7 @@ export interface CheckRow {
   definition: string;
   created: number;
   updated: number | null;
-  /** When the scheduler looks at it, mostly its next slot; null for checks that are not scheduled. */
+  /** What the last change of the check set: a trigger copies it to `check_slots`, where the scheduler moves it on. */
   next_slot_at: number | null;
   /** When that was computed; null for checks with a plain grid, and the following up to `rests_from`, too. */
   planned_at: number | null;
@@ -32,6 +32,17 @@ export interface CheckRow {
   run_parallel: Flag;
   /** URL of the request in lower case, for searches; null for checks without a request. */
   url_search: string | null;
+}
+
+/** The schedule of a check: the row that the scheduler changes with each slot. */
+export interface CheckSlotRow {
+  check_id: string;
+  /** When the scheduler looks at it, mostly its next slot; null for checks that are not scheduled. */
+  next_slot_at: number | null;
+  /** Milliseconds between two slots. */
+  interval_ms: number;
+  /** 1: its next slot follows from the last one and the interval. */
+  is_plain: Flag;
 }
 
 export interface CheckTagRow {
@@ -54,6 +65,7 @@ export interface PurgeRow {
 
 export interface CheckTables {
   checks: CheckRow;
+  check_slots: CheckSlotRow;
   check_tags: CheckTagRow;
   check_locations: CheckLocationRow;
   purges: PurgeRow;

@@ -78,9 +78,9 @@ export class SlotDays {
     const since = await this.sealedUntil(checkId);
     if (since + sealMs > now - settledAfterMs) return null;
     const check = await this.#db
-      .selectFrom('checks')
+      .selectFrom('check_slots')
       .select(['next_slot_at', 'interval_ms'])
-      .where('id', '=', checkId)
+      .where('check_id', '=', checkId)
       .executeTakeFirst();
     if (!check) return null;
     const open = await this.#db

@@ -8,7 +8,7 @@ import { type AccountResources, composedRun } from '../checks/composed-run.ts';
 import { groupOf, groupsOf, runtimeOf } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';
 import type { CheckPlanRow } from '../checks/plans/tables.ts';
-import type { Check } from '../checks/store.ts';
+import type { DefinedCheck } from '../checks/stored-definition.ts';
 import { resultIdOf } from './lease-store.ts';
 import { mayBeRetried } from './retries.ts';
 import { sessionVariables } from './session-variables.ts';
@@ -23,13 +23,13 @@ export async function leasedRuns(
   runs: readonly RunRow[],
 ): Promise<LeasedRun[]> {
   if (runs.length === 0) return [];
-  const checks = await repositories.checks.findMany(runs.map((run) => run.check_id));
+  const checks = await repositories.checks.findDefinitions(runs.map((run) => run.check_id));
   const groups = await groupsOf(repositories, [...checks.values()]);
   const tried = await repositories.testDefinitions.findMany(
     runs.flatMap((run) => (run.test_session_id === null ? [] : [run.check_id])),
   );
   const sessions = await repositories.testSessions.findMany(runs.map((run) => run.test_session_id));
-  const all = [...checks.values(), ...[...tried.values()].map(({ check }) => check)];
+  const all: DefinedCheck[] = [...checks.values(), ...[...tried.values()].map(({ check }) => check)];
   const planned = [...checks.values()].filter(({ checkType }) => findCheckType(checkType)?.planOf);
   const plans = await repositories.plans.latest(planned.map(({ id }) => id));
   const resources = await resourcesFor(repositories, location.account_id, all);
@@ -51,7 +51,7 @@ export async function leasedRuns(
 async function resourcesFor(
   repositories: Pick<Repositories, 'certificates' | 'snippets' | 'variables'>,
   accountId: string,
-  checks: readonly Check[],
+  checks: readonly DefinedCheck[],
 ): Promise<AccountResources> {
   const types = [...new Set(checks.map(({ checkType }) => findCheckType(checkType)))];
   const needsSnippets = types.some((type) => type?.usesSnippets || type?.usesLifecycleScripts);
@@ -67,7 +67,7 @@ async function resourcesFor(
 function leasedRun(
   location: LeasedRun['location'],
   run: RunRow,
-  check: Check,
+  check: DefinedCheck,
   group: CheckGroup | undefined,
   resources: AccountResources,
   plan: CheckPlanRow | undefined,

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ClaimResponse, ResultReport, ResultsResponse } from '../../../src/protocol/agent/agent.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type {
+  ClaimResponse,
+  LeasedRun,
+  ResultReport,
+  ResultsResponse,
+} from '../../../src/protocol/agent/agent.ts';
 import { reportOf } from '../../helpers/service/service.ts';
 
 export interface LedgerLoad {
@@ -11,6 +17,11 @@ export interface LedgerLoad {
   readonly slots: number;
   /** Details of results; the same small page if absent. */
   readonly detailOf?: (index: number) => Record<string, unknown>;
+  /**
+   * Whether agents take runs before their slots, as real ones do, and report each after its slot: together with the
+   * others of a second, or of a full batch. Otherwise they claim what is due, and report it at once.
+   */
+  readonly areEarly?: boolean;
   /** Notified of each claim and each report. */
   readonly observe?: LedgerObserver;
 }
@@ -36,9 +47,11 @@ export interface LedgerCounts {
 export function startLedgerAgents(load: LedgerLoad): { counts: LedgerCounts; stop(): Promise<void> } {
   const counts: LedgerCounts = { acknowledged: new Set(), leased: 0, failedCalls: 0 };
   let isStopping = false;
-  const agents = Array.from({ length: load.agents }, (_none, index) =>
-    runAgent(load, index, counts, () => isStopping),
-  );
+  const run = load.areEarly ? runEarlyAgent : runAgent;
+  const agents = Array.from({ length: load.agents }, (_none, index) => {
+    const agent = { load, index, counts, isStopping: () => isStopping };
+    return run(agent, callsOf(agent));
+  });
   return {
     counts,
     async stop() {
@@ -48,12 +61,20 @@ export function startLedgerAgents(load: LedgerLoad): { counts: LedgerCounts; sto
   };
 }
 
-async function runAgent(
-  load: LedgerLoad,
-  index: number,
-  counts: LedgerCounts,
-  isStopping: () => boolean,
-): Promise<void> {
+interface Agent {
+  readonly load: LedgerLoad;
+  readonly index: number;
+  readonly counts: LedgerCounts;
+  isStopping(): boolean;
+}
+
+interface AgentCalls {
+  claim(fields: object): Promise<LeasedRun[]>;
+  /** @returns whether the service has answered. */
+  report(results: readonly ResultReport[]): Promise<boolean>;
+}
+
+function callsOf({ load, index, counts }: Agent): AgentCalls {
   const identity = { agentId: `agent-${index}`, sessionId: randomUUID() };
   let service = index;
   const call = async <T>(path: string, body: object): Promise<T | undefined> => {
@@ -73,33 +94,84 @@ async function runAgent(
       return undefined;
     }
   };
-  let unreported: ResultReport[] = [];
-  while (!isStopping() || unreported.length > 0) {
-    if (unreported.length === 0) {
+  return {
+    async claim(fields) {
       const claimed = await call<ClaimResponse>('claims', {
         version: '8.0.0',
         platform: 'bench',
         checkTypes: ['URL'],
         freeSlots: { probe: load.slots },
         waitMs: 200,
+        ...fields,
       });
       const runs = claimed?.runs ?? [];
       counts.leased += runs.length;
       load.observe?.claimed(runs.map(({ slotAt }) => Date.now() - slotAt));
+      return runs;
+    },
+    async report(results) {
+      const start = performance.now();
+      const answer = await call<ResultsResponse>('results', { results });
+      if (!answer) return false;
+      load.observe?.reported(performance.now() - start, results.length);
+      for (const { resultId, status } of answer.items) {
+        if (resultId !== null && (status === 'accepted' || status === 'duplicate'))
+          counts.acknowledged.add(resultId);
+      }
+      return true;
+    },
+  };
+}
+
+async function runAgent({ load, counts, isStopping }: Agent, calls: AgentCalls): Promise<void> {
+  let unreported: ResultReport[] = [];
+  while (!isStopping() || unreported.length > 0) {
+    if (unreported.length === 0) {
+      const runs = await calls.claim({});
       const detailOf = load.detailOf ?? urlDetail;
       unreported = runs.map((run) => reportOf(run, { detail: detailOf(counts.leased) }));
       if (runs.length === 0) continue;
     }
-    const start = performance.now();
-    const answer = await call<ResultsResponse>('results', { results: unreported });
-    if (!answer) continue;
-    load.observe?.reported(performance.now() - start, unreported.length);
-    for (const { resultId, status } of answer.items) {
-      if (resultId !== null && (status === 'accepted' || status === 'duplicate'))
-        counts.acknowledged.add(resultId);
-    }
-    unreported = [];
+    if (await calls.report(unreported)) unreported = [];
   }
+}
+
+/** Times and sizes of the real agent: leasing/dispatcher.ts, delivery/reporter.ts. */
+const [aheadMs, gatherMs, mostReported] = [2_000, 1_000, 100] as const;
+
+async function runEarlyAgent({ load, counts, isStopping }: Agent, calls: AgentCalls): Promise<void> {
+  const detailOf = load.detailOf ?? urlDetail;
+  const early: LeasedRun[] = [];
+  const claims = async () => {
+    while (!isStopping()) {
+      const room = Math.min(load.slots, 2 * load.slots - early.length);
+      const probe = room * 2 < load.slots ? 0 : room;
+      const runs = await calls.claim({ aheadMs, aheadSlots: { probe }, waitMs: 1_000 });
+      early.push(...runs);
+      // A full agent waits until runs have started.
+      if (early.length >= 2 * load.slots) await delay(gatherMs / 10);
+    }
+  };
+  const reports = async () => {
+    let beganAtMs = performance.now();
+    while (!isStopping() || early.length > 0) {
+      const now = Date.now();
+      early.sort((one, other) => one.slotAt - other.slotAt);
+      const future = early.findIndex(({ slotAt }) => slotAt > now);
+      const started = Math.min(future === -1 ? early.length : future, mostReported);
+      const isTime = performance.now() - beganAtMs >= gatherMs || started === mostReported;
+      if (started === 0 || !isTime) {
+        await delay(20);
+        continue;
+      }
+      beganAtMs = performance.now();
+      const reported = early
+        .splice(0, started)
+        .map((run) => reportOf(run, { detail: detailOf(counts.leased) }));
+      while (!(await calls.report(reported)));
+    }
+  };
+  await Promise.all([claims(), reports()]);
 }
 
 const page = 'a line of a page, as a monitor meets it\n'.repeat(25);

@@ -74,7 +74,7 @@ export async function openScaleStage(
   resources.defer(connection.close);
   const rows = connection.rows;
   const end = async () => {
-    await rows('update checks set next_slot_at = null where next_slot_at is not null');
+    await rows('update checks set next_slot_at = null');
   };
   await end();
   await rows('delete from runs');
@@ -164,7 +164,7 @@ async function onPostgres(resources: AsyncDisposableStack): Promise<ScaleDatabas
           return {
             megabytes: Number(size?.bytes) / 1e6,
             deadRuns: deadOf('runs_live'),
-            deadChecks: deadOf('checks'),
+            deadChecks: deadOf('check_slots'),
           };
         },
         close: () => client.end(),

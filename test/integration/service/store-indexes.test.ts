@@ -263,7 +263,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   ],
   [
     'checks whose slot is too far off',
-    'checks_ahead',
+    'checks_planned',
     (recorded) => new Checks(recorded, dialect).ahead(allScheduleParts, 1, 10),
   ],
 ])('%s uses %s', async (_what, index, work) => {

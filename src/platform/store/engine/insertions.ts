@@ -7,7 +7,7 @@ import {
   sql,
 } from 'kysely';
 import type { Tables } from '../tables.ts';
-import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';
+import { type ColumnType, rowSource } from './postgres/postgres-arrays.ts';
 import { executeForEach } from './sqlite.ts';
 
 /** The types of a table's columns. */
@@ -92,7 +92,7 @@ function oneByOne<Table extends keyof Tables>(
 }
 
 /**
- * One statement with an array per column, not a parameter per value: it is short and the same for any number of rows,
+ * One statement with an array or one value per column, not a parameter per value: it is as short for any number of rows,
  * while parsing and planning a long one would cost more than the rows.
  */
 export const insertedTogether: Insertions = {
@@ -113,15 +113,11 @@ function together<Table extends keyof Tables>(
   { db, table, types, rows }: RowsToInsert<Table>,
   where: RawBuilder<unknown> = sql``,
 ): Insert<Table> {
-  const columns = Object.entries(types) as [keyof Tables[Table] & string, ColumnType][];
-  const arrays = columns.map(([column, type]) =>
-    arrayOf(
-      type,
-      rows.map((row) => row[column]),
-    ),
-  );
-  const names = columns.map(([column]) => sql.ref(column));
-  const fresh = sql`select * from unnest(${sql.join(arrays)}) as fresh (${sql.join(names)}) ${where}`;
-  const insert = db.insertInto(table).columns(columns.map(([column]) => column) as never);
-  return insert.expression(fresh as never);
+  const columns = Object.keys(types) as (keyof Tables[Table] & string)[];
+  const names = sql.join(columns.map((column) => sql.ref(column)));
+  const fresh = sql`select ${names} from ${rowSource(types, rows)} as fresh ${where}`;
+  return db
+    .insertInto(table)
+    .columns(columns as never)
+    .expression(fresh as never);
 }

@@ -12,10 +12,10 @@ export const allScheduleParts: readonly number[] = Array.from(
   (_none, part) => part,
 );
 
-/** The part of a check, as in the index of due checks. Hash indexes of PostgreSQL rely on this hash, too. */
-const partOfCheck = sql`abs(hashtext(checks.id) % ${sql.lit(schedulePartCount)})`;
+/** The part of a check, as in the index of their slots. Hash indexes of PostgreSQL rely on this hash, too. */
+const partOfCheck = sql`abs(hashtext(check_slots.check_id) % ${sql.lit(schedulePartCount)})`;
 
-/** Whether a check is in one of the parts. PostgreSQL only, since on SQLite one process has all. */
+/** Whether the slot of a check is in one of the parts. PostgreSQL only, since on SQLite one process has all. */
 export function isInParts(parts: readonly number[]): RawBuilder<boolean> {
   return sql<boolean>`${partOfCheck} = any(${parts}::int[])`;
 }
@@ -29,9 +29,9 @@ export function isInParts(parts: readonly number[]): RawBuilder<boolean> {
 export function nextOfParts(parts: readonly number[], limit: number): RawBuilder<unknown> {
   const perPart = Math.ceil(limit / Math.max(1, parts.length));
   return sql`(select next_ones.* from unnest(${parts}::int[]) as part (number)
-    cross join lateral (select checks.id, checks.next_slot_at from checks
+    cross join lateral (select check_slots.check_id, check_slots.next_slot_at from check_slots
       where ${partOfCheck} = part.number
-      order by checks.next_slot_at limit ${perPart}) as next_ones)`;
+      order by check_slots.next_slot_at limit ${perPart}) as next_ones)`;
 }
 
 const isAlive = `held_until > clock_timestamp()

@@ -212,3 +212,49 @@ export const unfinishedRuns = {
     `{sqlite} drop index runs_live_by_location`,
   ],
 };
+
+const slotsOf = (row: string) =>
+  `${row}id, ${row}next_slot_at, ${row}interval_ms, case when ${row}planned_at is null then 1 else 0 end`;
+
+/**
+ * Next slots in a narrow table of their own (ADR 54): a turn of the scheduler wrote a new version of the row of each
+ * check, with its definition, and an entry into each of its indexes.
+ *
+ * Whoever creates or changes a check writes its slot to `checks`, and a trigger copies it. So do the turns of builds
+ * that ran before the migration: their slots arrive here, and the slots that this build moves on stay as they were in
+ * `checks`. Such a build finds their runs in the ledger and adds none. `checks_due_of_part` and `checks_ahead` are for
+ * these builds only.
+ */
+export const checkSlots = {
+  name: '0105-check-slots',
+  statements: [
+    `create table check_slots (
+      check_id text primary key references checks (id) on delete cascade,
+      next_slot_at bigint, interval_ms bigint not null, is_plain integer not null)`,
+    `{sqlite} drop index checks_due`,
+    `{sqlite} drop index checks_ahead`,
+    // Room for the next version of each row, while others still see the last one.
+    `{postgres} alter table check_slots set (fillfactor = 50, autovacuum_vacuum_scale_factor = 0,
+      autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_limit = 2000)`,
+    `{postgres} create function copy_check_slot() returns trigger language plpgsql as $$
+      begin
+        insert into check_slots (check_id, next_slot_at, interval_ms, is_plain) values (${slotsOf('new.')})
+          on conflict (check_id) do update set next_slot_at = excluded.next_slot_at,
+            interval_ms = excluded.interval_ms, is_plain = excluded.is_plain;
+        return null;
+      end $$`,
+    // Other processes wait here with changes of checks until the slots are copied.
+    `{postgres} create trigger checks_slot after insert or update of next_slot_at, interval_ms, planned_at on checks
+      for each row execute function copy_check_slot()`,
+    `{sqlite} create trigger checks_slot_of_new after insert on checks begin
+      insert into check_slots (check_id, next_slot_at, interval_ms, is_plain) values (${slotsOf('new.')}); end`,
+    `{sqlite} create trigger checks_slot after update of next_slot_at, interval_ms, planned_at on checks begin
+      update check_slots set (check_id, next_slot_at, interval_ms, is_plain) = (${slotsOf('new.')})
+        where check_id = new.id; end`,
+    `insert into check_slots (check_id, next_slot_at, interval_ms, is_plain) select ${slotsOf('')} from checks`,
+    // Whole and analyzed, as before (0098): PostgreSQL knows the size of a part by the statistics of whole indexes only.
+    `{postgres} create index check_slots_due on check_slots ((abs(hashtext(check_id) % 12)), next_slot_at)`,
+    `{sqlite} create index check_slots_due on check_slots (next_slot_at) where next_slot_at is not null`,
+    `{postgres} analyze check_slots`,
+  ],
+};

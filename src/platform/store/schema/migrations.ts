@@ -16,6 +16,7 @@ import {
   agentGoodbyes,
   agentSettings,
   artifactTrouble,
+  checkSlots,
   checkTotals,
   failureDetails,
   leanLedger,
@@ -387,4 +388,5 @@ export const migrations: readonly Migration[] = [
   queueInOrder,
   outdatedAgents,
   unfinishedRuns,
+  checkSlots,
 ];
