@@ -88,9 +88,8 @@ function joined(samples) {
     const earlier = new Set(modules.keys());
     for (const [name, one] of records.flatMap((record) => [...record])) {
       const other = modules.get(name) ?? one;
-      const { sourceSum, dataSum, data } = one.data.length > other.data.length ? one : other;
       const unused = earlier.has(name) ? other.unused : one.unused && other.unused;
-      modules.set(name, { sourceSum, dataSum, data, unused });
+      modules.set(name, { ...(one.length > other.length ? one : other), unused });
     }
   }
   return modules;

@@ -49,11 +49,24 @@ function useCompiledCode(modulesDirectory) {
     if (isOfPackage.test(filename)) modules ??= madeCode(modulesDirectory);
     const known = modules?.get(nameOf(filename));
     // V8 compares no more than the length of the source.
-    const isSame = known && known.sourceSum === crc32(content) && known.dataSum === crc32(known.data);
-    if (!isSame) return compile.call(this, content, filename, format);
-    const load = () => run(this, filename, scriptOf(content, filename, known.data));
+    if (known?.sourceSum !== crc32(content)) return compile.call(this, content, filename, format);
+    const load = () => {
+      const data = undamaged(known);
+      return data
+        ? run(this, filename, scriptOf(content, filename, data))
+        : compile.call(this, content, filename, format);
+    };
     return known.unused ? loadWhenUsed(this, known.unused, load) : load();
   };
+}
+
+function undamaged({ dataSum, read }) {
+  try {
+    const data = read();
+    return crc32(data) === dataSum ? data : undefined;
+  } catch {
+    return undefined; // the file is damaged
+  }
 }
 
 /** Loads a module with the first look at one of its exports. @param names of its exports. */
@@ -141,7 +154,7 @@ function recordSample(modulesDirectory, folder, before) {
     setFlagsFromString('--flush-bytecode');
     const modules = [...recorded].map(([name, { sourceSum, script, unused }]) => {
       const data = script.createCachedData();
-      return [name, { sourceSum, dataSum: crc32(data), data, unused }];
+      return [name, { sourceSum, dataSum: crc32(data), unused, read: () => data }];
     });
     writeCompiled(path.join(folder, `${ownRole}-${process.pid}`), new Map(modules));
   });
@@ -197,15 +210,24 @@ function requireOf(module) {
   });
 }
 
-/** Returns the modules of a file, by their name: V8's data, with the CRC-32 of the source and of the data. */
+/**
+ * Returns the modules of a file, by their name: the CRC-32 of their source and of V8's data, the names of the exports of an unused one,
+ * and a function that reads the data. The file stays open: most of it is never in memory at once.
+ */
 function readCompiled(file) {
-  const bytes = fs.readFileSync(file);
-  const start = alignment + bytes.readUInt32LE(0);
-  const index = JSON.parse(bytes.toString('utf8', alignment, start));
+  const descriptor = fs.openSync(file);
+  const read = (position, length) => {
+    const bytes = Buffer.allocUnsafeSlow(length);
+    if (fs.readSync(descriptor, bytes, 0, length, position) !== length)
+      throw new Error(`${file} is too short`);
+    return bytes;
+  };
+  const start = alignment + read(0, alignment).readUInt32LE(0);
+  const index = JSON.parse(read(alignment, start - alignment).toString('utf8'));
   return new Map(
     index.map(([name, sourceSum, dataSum, offset, length, unused]) => [
       name,
-      { sourceSum, dataSum, data: bytes.subarray(start + offset, start + offset + length), unused },
+      { sourceSum, dataSum, length, unused, read: () => read(start + offset, length) },
     ]),
   );
 }
@@ -215,7 +237,8 @@ function writeCompiled(file, modules) {
   const index = [];
   const parts = [];
   let offset = 0;
-  for (const [name, { sourceSum, dataSum, data, unused }] of modules) {
+  for (const [name, { sourceSum, dataSum, unused, read }] of modules) {
+    const data = read();
     const padding = Buffer.alloc(missingTo(data.length));
     index.push([name, sourceSum, dataSum, offset, data.length, unused]);
     parts.push(data, padding);
