@@ -10,7 +10,6 @@ import { type Runtime, readRuntimes } from '../../src/sandbox/runtimes/runtimes.
 import { ControlGroup, findControllers } from '../../src/sandbox/supervisor/control-group.ts';
 import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../helpers/agent/stage.ts';
-import { cpuMsOf } from '../helpers/picket-process.ts';
 import { runtimesDirectory } from '../helpers/scripts/script-stage.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
@@ -62,6 +61,13 @@ async function runAtOnce(stage: Stage, checkType: CheckType, count: number): Pro
   return performance.now() - startedMs;
 }
 
+/** A group for processes whose usage is measured. */
+function benchGroup(): { readonly group: ControlGroup; readonly wrapper: readonly string[] } {
+  const group = new ControlGroup(findControllers(), `bench-${crypto.randomUUID()}`);
+  const doors = group.doors.map((door) => `echo 0 > ${door}`);
+  return { group, wrapper: ['/bin/sh', '-c', [...doors, 'exec "$@"'].join('\n'), 'sh'] };
+}
+
 /** A run of the baseline. */
 interface BareRun {
   readonly ms: number;
@@ -77,8 +83,11 @@ async function runBare(
   target: string,
 ): Promise<BareRun> {
   // Measured as sandboxes are.
-  const group = new ControlGroup(findControllers(), `bench-${crypto.randomUUID()}`);
-  group.limit(8 * 1024 ** 3, 4096);
+  const { group, wrapper } = benchGroup();
+  let peakMemoryBytes = 0;
+  const watch = setInterval(() => {
+    peakMemoryBytes = Math.max(peakMemoryBytes, group.usage().heldMemoryBytes ?? Number.NaN);
+  }, 250);
   const directory = await mkdtemp(join(tmpdir(), 'picket-bench-'));
   try {
     await mkdir(join(directory, 'tests'));
@@ -88,26 +97,23 @@ async function runBare(
     await writeFile(join(directory, 'playwright.config.js'), config);
     const startedMs = performance.now();
     const cli = join(runtime.modulesDirectory, '@playwright/test/cli.js');
-    const doors = group.doors.map((door) => `echo 0 > ${door}`);
-    const child = spawn(
-      '/bin/sh',
-      ['-c', [...doors, 'exec "$@"'].join('\n'), 'sh', process.execPath, cli, 'test'],
-      {
-        cwd: directory,
-        // Without the compile cache that commands of a checkout use and without certificates, because users have neither.
-        env: {
-          ...{ ...process.env, NODE_COMPILE_CACHE: undefined, NODE_EXTRA_CA_CERTS: undefined },
-          ...{ PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
-        },
-        stdio: 'ignore',
+    const [command = '', ...args] = [...wrapper, process.execPath, cli, 'test'];
+    const child = spawn(command, args, {
+      cwd: directory,
+      // Without the compile cache that commands of a checkout use and without certificates, because users have neither.
+      env: {
+        ...{ ...process.env, NODE_COMPILE_CACHE: undefined, NODE_EXTRA_CA_CERTS: undefined },
+        ...{ PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
       },
-    );
+      stdio: 'ignore',
+    });
     const [code] = await once(child, 'exit');
     if (code !== 0) throw new Error(`playwright test ended with ${code}`);
     const ms = performance.now() - startedMs;
-    const { cpuMs = Number.NaN, peakMemoryBytes = Number.NaN } = group.usage();
+    const { cpuMs = Number.NaN } = group.usage();
     return { ms, cpuMs, peakMemoryBytes };
   } finally {
+    clearInterval(watch);
     await group.remove();
     await rm(directory, { recursive: true, force: true });
   }
@@ -145,14 +151,18 @@ const bench: Bench = {
     const rows: string[][] = [];
     const figures: Record<string, string> = {};
     const stage = await Stage.open();
+    // The groups of its sandboxes are below.
+    const { group, wrapper } = benchGroup();
+    const wholeCpuMs = () => group.usage().cpuMs ?? Number.NaN;
     try {
-      const agent = stage.startAgent({
+      const environment = {
         RUNTIMES_DIR: runtimesDirectory,
         SCRIPTS_DIR: join(folder, 'agent'),
         SPOOL_DIR: folder,
         ALLOW_UNISOLATED_SCRIPTS: 'true',
         LOG_LEVEL: 'info',
-      });
+      };
+      const agent = stage.startAgent(environment, [], wrapper);
       await agent.logged('script sandbox ready', 120_000);
       const types: CheckType[] = 'missing' in browsers ? ['MULTI_STEP'] : ['MULTI_STEP', 'BROWSER'];
       for (const type of types) {
@@ -164,25 +174,24 @@ const bench: Bench = {
           await delay(pauseMs);
         }
         const browsersPath = 'missing' in browsers ? '' : browsers.directory;
-        const pid = agent.child.pid ?? 0;
         const own: Times[] = [];
         const bare: BareRun[] = [];
         let ownMs = 0;
-        let agentCpuMs = 0;
+        const cpuBeforeMs = wholeCpuMs();
         // In turn, so that other load on the machine affects both alike; four at a time, so that one run prepares the next.
         while (own.length < runs) {
           await delay(2000);
           const startedMs = performance.now();
-          const cpuBeforeMs = await cpuMsOf(pid);
           const count = Math.min(4, runs - own.length);
           for (let run = 0; run < count; run += 1) own.push(await runOne(stage, type));
           ownMs += performance.now() - startedMs;
-          agentCpuMs += (await cpuMsOf(pid)) - cpuBeforeMs;
           await delay(2000);
           for (let run = 0; run < count; run += 1) {
             bare.push(await runBare(runtime, type, browsersPath, stage.target.url()));
           }
         }
+        await delay(pauseMs);
+        const cpuMs = (wholeCpuMs() - cpuBeforeMs) / runs;
         const perMinute = (runs * 60_000) / ownMs;
         const barePerMinute = (runs * 60_000) / bare.reduce((sum, { ms }) => sum + ms, 0);
         const last: number[] = [];
@@ -202,21 +211,25 @@ const bench: Bench = {
           String(cold.beforeMs + cold.afterMs),
           perMinute.toFixed(0),
           barePerMinute.toFixed(0),
-          `${seconds(median(own, 'cpuMs') + agentCpuMs / runs)} / ${seconds(median(bare, 'cpuMs'))}`,
+          `${seconds(cpuMs)} (${seconds(median(own, 'cpuMs'))}) / ${seconds(median(bare, 'cpuMs'))}`,
           `${megabytes(median(own, 'peakMemoryBytes'))} / ${megabytes(median(bare, 'peakMemoryBytes'))}`,
           seconds(quantile(last, 0.5)),
         ]);
         const key = type.toLowerCase();
         figures[`${key}_warm_p50_ms`] = ms(total, 0.5);
         figures[`${key}_per_minute_ratio`] = (perMinute / barePerMinute).toFixed(2);
-        figures[`${key}_cpu_s`] = seconds(median(own, 'cpuMs') + agentCpuMs / runs);
+        figures[`${key}_cpu_s`] = seconds(cpuMs);
+        figures[`${key}_sandbox_cpu_s`] = seconds(median(own, 'cpuMs'));
         figures[`${key}_bare_cpu_s`] = seconds(median(bare, 'cpuMs'));
+        figures[`${key}_peak_mib`] = megabytes(median(own, 'peakMemoryBytes'));
+        figures[`${key}_bare_peak_mib`] = megabytes(median(bare, 'peakMemoryBytes'));
         figures[`${key}_last_of_${atOnce}_s`] = seconds(quantile(last, 0.5));
         bench.progress(`${type}: done, load ${loadavg()[0]?.toFixed(1)}`);
       }
     } finally {
       await stage[Symbol.asyncDispose]();
       await delay(1500); // the supervisor of the killed agent is still using the folder
+      await group.remove();
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
     return {
@@ -228,14 +241,14 @@ const bench: Bench = {
         'first run (ms)',
         'a minute, one at a time',
         'a minute, playwright test',
-        'CPU-seconds a run, both',
-        'peak MiB, both',
+        'CPU-seconds a run, whole agent (sandbox) / playwright test',
+        'peak MiB, sandbox / playwright test',
         `last of ${atOnce} at once (s)`,
       ],
       rows,
       notes: [
         'The first line of a browser script comes after the browser, its context and its page were opened. Both sides record traces.',
-        'CPU-seconds: those of the sandbox with all that was loaded ahead, and of the agent; those of `playwright test` and its processes.',
+        'CPU-seconds: those of the agent with all its processes, the next run loaded ahead (those of the sandbox alone); those of `playwright test` and its processes. Memory is counted four times a second.',
         `"playwright test" is one process after the other, without sandbox, masking and upload. Load at the end: ${loadavg()[0]?.toFixed(1)}.`,
       ],
       figures,

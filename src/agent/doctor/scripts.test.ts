@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readAgentSettings } from '../config.ts';
 import type { ExaminedAgent } from './examination.ts';
-import { suites } from './scripts.ts';
+import { sandbox, suites } from './scripts.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -18,14 +18,17 @@ async function install(path: string, version: string): Promise<void> {
   await writeFile(file, JSON.stringify({ version }));
 }
 
-async function examined(environment: Readonly<Record<string, string>> = {}) {
-  const settings = readAgentSettings({
+function settingsOf(environment: Readonly<Record<string, string>> = {}) {
+  return readAgentSettings({
     API_KEY: `pl_${'x'.repeat(32)}`,
     SERVICE_URL: 'https://picket.example.com',
     RUNTIMES_DIR: folder,
     ...environment,
   });
-  return await suites.examine({ settings } as ExaminedAgent);
+}
+
+async function examined(environment: Readonly<Record<string, string>> = {}) {
+  return await suites.examine({ settings: settingsOf(environment) } as ExaminedAgent);
 }
 
 it('names the versions that suites can use, or the reason why they have no choice', async () => {
@@ -50,4 +53,28 @@ it('names the versions that suites can use, or the reason why they have no choic
     detail: `Node ${process.versions.node}; npm 11.19.1; pnpm 10.34.9, 8.15.9; yarn 1.22.22, 3.8.7`,
   });
   expect(await examined({ CHECK_TYPES: 'BROWSER' })).toMatchObject({ detail: 'CHECK_TYPES names no suites' });
+});
+
+it('gives the reason why the thread for scripts ended while it started', async () => {
+  const runtimes = join(folder, 'damaged');
+  await install('damaged/2026.04/node_modules/playwright-core', '1.58.2');
+  await mkdir(join(runtimes, '2026.04/node_modules/@playwright/test'), { recursive: true });
+  await writeFile(join(runtimes, '2026.04/node_modules/@playwright/test/cli.js'), '');
+  await writeFile(join(runtimes, '2026.04/node_modules/playwright-core/browsers.json'), 'not JSON');
+  await writeFile(join(runtimes, 'browser'), '', { mode: 0o755 });
+  await using resources = new AsyncDisposableStack();
+  const patient = {
+    settings: settingsOf({
+      RUNTIMES_DIR: runtimes,
+      CHROMIUM_PATH: join(runtimes, 'browser'),
+      SCRIPTS_DIR: join(folder, 'scripts'),
+    }),
+    resources,
+    signal: new AbortController().signal,
+    caCertificates: [] as readonly string[],
+  };
+  expect(await sandbox.examine(patient as ExaminedAgent)).toMatchObject({
+    status: 'problem',
+    detail: expect.stringMatching(/^the thread for scripts ended: SyntaxError at JSON.parse .*browser-links/),
+  });
 });

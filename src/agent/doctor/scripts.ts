@@ -81,7 +81,7 @@ export const sandbox: Examination = {
     if (!facts) {
       const [first] = capabilities.failed;
       return problem(
-        first?.reason ?? 'scripts cannot run on this host, for an unknown reason',
+        first?.reason ?? 'scripts cannot run on this host',
         'Run the agent as root in its container, or allow user namespaces; if you trust all scripts, set ALLOW_UNISOLATED_SCRIPTS=true.',
       );
     }

@@ -27,6 +27,8 @@ const { compiledFolder, readCompiled, roles, writeCompiled } = createRequire(imp
   './compiled-code.cjs',
 );
 const launchProgram = join(import.meta.dirname, 'run/launch.cjs');
+const rounds = 2;
+const recordsName = 'records';
 const sampleTimeoutMs = 60_000;
 
 const [given, executablePath] = process.argv.slice(2);
@@ -44,19 +46,25 @@ function make() {
   // Next to its final place, so that it appears there as a whole.
   const aside = join(modules, `.picket-compiled-${process.pid}`);
   try {
-    const records = join(place, 'records');
-    mkdirSync(records);
-    for (const [entry, source] of Object.entries(samples())) runSample(place, records, entry, source);
     mkdirSync(aside);
-    for (const role of roles) {
-      const names = readdirSync(records).filter((name) => name.startsWith(role));
-      const compiled = joined(names.map((name) => readCompiled(join(records, name))));
-      if (compiled.size === 0) {
-        console.error(`No code was compiled for ${given}: scripts compile their modules in each run`);
-        return;
+    // What modules use that nothing uses is only known once they are not loaded.
+    for (let round = 1; round <= rounds; round += 1) {
+      const folders = Object.entries(samples()).map(([entry, source]) => {
+        const folder = join(place, `${round}-${entry.replaceAll('.', '-')}`);
+        runSample(folder, aside, entry, source);
+        return join(folder, recordsName);
+      });
+      for (const role of roles) {
+        const file = join(aside, role);
+        const compiled = joined(folders.map((folder) => recordsOf(folder, role)));
+        if (compiled.size === 0) {
+          console.error(`No code was compiled for ${given}: scripts compile their modules in each run`);
+          return;
+        }
+        const before = existsSync(file) ? readCompiled(file) : new Map();
+        writeCompiled(file, new Map([...before, ...compiled]));
+        chmodSync(file, 0o644);
       }
-      writeCompiled(join(aside, role), compiled);
-      chmodSync(join(aside, role), 0o644);
     }
     chmodSync(aside, 0o755);
     // Code of another version of Node would never be read again.
@@ -69,16 +77,31 @@ function make() {
   }
 }
 
-/** Of each module, the code of that process which called most of its functions. */
-function joined(records) {
+/**
+ * Of each module, the code of that process which called most of its functions.
+ *
+ * @param samples the records of each sample; whether a module is unused is decided by the first one that loads it.
+ */
+function joined(samples) {
   const modules = new Map();
-  for (const [name, one] of records.flatMap((record) => [...record])) {
-    if (one.data.length > (modules.get(name)?.data.length ?? 0)) modules.set(name, one);
+  for (const records of samples) {
+    const earlier = new Set(modules.keys());
+    for (const [name, one] of records.flatMap((record) => [...record])) {
+      const other = modules.get(name) ?? one;
+      const unused = earlier.has(name) ? other.unused : one.unused && other.unused;
+      modules.set(name, { ...(one.length > other.length ? one : other), unused });
+    }
   }
   return modules;
 }
 
-/** One for Playwright Test, one without. */
+function recordsOf(folder, role) {
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(role))
+    .map((name) => readCompiled(join(folder, name)));
+}
+
+/** One for Playwright Test, and one without, in which more modules may be loaded late. */
 function samples() {
   const request = `const server = require('node:http').createServer((_, answer) => answer.end('{"isSample":true}')).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -86,6 +109,8 @@ function samples() {
   const options = JSON.stringify({ executablePath });
   const page = `await page.goto(url);
     await page.locator('body').click();
+    await page.getByRole('document').isVisible();
+    await page.evaluate(() => document.title);
     await page.screenshot();`;
   const hasBrowser = executablePath !== undefined;
   return {
@@ -112,10 +137,11 @@ function samples() {
 }
 
 /** A sample that fails has compiled what it reached. */
-function runSample(place, records, entry, source) {
-  const directory = join(place, entry.replaceAll('.', '-'));
+function runSample(directory, before, entry, source) {
   const privateDirectory = join(directory, '.picket');
+  const records = join(directory, recordsName);
   mkdirSync(privateDirectory, { recursive: true });
+  mkdirSync(records);
   symlinkSync(modules, join(directory, 'node_modules'));
   writeFileSync(join(directory, entry), source);
   const job = {
@@ -126,9 +152,10 @@ function runSample(place, records, entry, source) {
     sources: [entry],
     variables: {},
     ownVariables: {},
-    hasBrowser: false,
+    hasBrowser: executablePath !== undefined,
     isVideoPossible: false,
     browserArgs: [],
+    earlyFolder: join(privateDirectory, 'node_modules'),
     playwrightConfig: {},
     updatesSnapshots: false,
     testTimeoutMs: sampleTimeoutMs / 2,
@@ -137,7 +164,12 @@ function runSample(place, records, entry, source) {
   spawnSync(process.execPath, [launchProgram, modules], {
     cwd: directory,
     // Nothing of the operator's: the packages of the runtime run here.
-    env: { HOME: directory, PATH: '/usr/local/bin:/usr/bin:/bin', PICKET_RECORDS: records },
+    env: {
+      HOME: directory,
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      PICKET_RECORDS: records,
+      PICKET_RECORDS_BEFORE: before,
+    },
     input: `${JSON.stringify(job)}\n`,
     // Descriptor 3 is for events.
     stdio: ['pipe', 'ignore', 'ignore', 'ignore'],

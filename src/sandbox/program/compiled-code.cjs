@@ -4,6 +4,8 @@
  * (compile-modules.mjs). Node's own cache has only those functions that V8 compiles before a module begins: hardly any. This
  * code has all that a run needs, because it is taken when a sample run ends. Changed modules are compiled as usual.
  *
+ * Modules of Playwright that no sample used are loaded with the first look at their exports: that is a third of them.
+ *
  * Runs only ever read it. V8 does not compare it with its source, so a run that could write it could leave code for other
  * runs: where this process may write, nothing is used.
  */
@@ -12,18 +14,28 @@ const Module = require('node:module');
 const path = require('node:path');
 const vm = require('node:vm');
 const { crc32 } = require('node:zlib');
+const { lateExports } = require('./run/late-modules.cjs');
 
+/** Code in files of another format is made again. */
+const formatNumber = 2;
 /** Data begins at a multiple of this. */
 const alignment = 8;
 const { _compile: compile } = Module.prototype;
 const isOfPackage = /[\\/]node_modules[\\/]/;
+
+/** Modules that only define what they export. */
+const mayBeLate = /^modules\/playwright(?:-core)?\/lib\//;
 
 /** The processes of a run need other functions: each reads the code of its own. */
 const roles = ['runner', 'worker'];
 
 /** Below a runtime's modules, for one version of Node and one architecture: the files of the roles. */
 function compiledFolder(modulesDirectory) {
-  return path.join(modulesDirectory, '.picket-compiled', `${process.version}-${process.arch}`);
+  return path.join(
+    modulesDirectory,
+    '.picket-compiled',
+    `${process.version}-${process.arch}-${formatNumber}`,
+  );
 }
 
 /** Playwright's runner and plain scripts run in the process of launch.cjs, which gives its arguments other values later. */
@@ -32,13 +44,65 @@ const ownRole = path.basename(process.argv[1] ?? '') === 'launch.cjs' ? 'runner'
 /** Uses what was made. It is read for the first module of a package: a script may start processes that load none. */
 function useCompiledCode(modulesDirectory) {
   let modules;
+  const nameOf = namesBelow(modulesDirectory);
   Module.prototype._compile = function compileWithData(content, filename, format) {
     if (isOfPackage.test(filename)) modules ??= madeCode(modulesDirectory);
-    const known = modules?.get(filename);
+    const known = modules?.get(nameOf(filename));
     // V8 compares no more than the length of the source.
-    const isSame = known && known.sourceSum === crc32(content) && known.dataSum === crc32(known.data);
-    if (!isSame) return compile.call(this, content, filename, format);
-    return run(this, filename, scriptOf(content, filename, known.data));
+    if (known?.sourceSum !== crc32(content)) return compile.call(this, content, filename, format);
+    const load = () => {
+      const data = undamaged(known);
+      return data
+        ? run(this, filename, scriptOf(content, filename, data))
+        : compile.call(this, content, filename, format);
+    };
+    return known.unused ? loadWhenUsed(this, known.unused, load) : load();
+  };
+}
+
+function undamaged({ dataSum, read }) {
+  try {
+    const data = read();
+    return crc32(data) === dataSum ? data : undefined;
+  } catch {
+    return undefined; // the file is damaged
+  }
+}
+
+/** Loads a module with the first look at one of its exports. @param names of its exports. */
+function loadWhenUsed(module, names, load) {
+  let isLoaded = false;
+  const late = lateExports(() => {
+    if (!isLoaded) {
+      isLoaded = true;
+      // Modules that it loads, and that load it, see what it has so far.
+      module.exports = {};
+      try {
+        load();
+      } catch (error) {
+        isLoaded = false;
+        module.exports = late;
+        throw error;
+      }
+    }
+    return module.exports;
+  }, names);
+  module.exports = late;
+}
+
+/**
+ * Returns a function that names the modules of a runtime and our own by their path below their folder, so that an installation that is
+ * moved or copied keeps its compiled code. It returns undefined for other files.
+ */
+function namesBelow(modulesDirectory) {
+  const places = [
+    ['modules', modulesDirectory + path.sep],
+    ['program', __dirname + path.sep],
+  ];
+  return (filename) => {
+    for (const [name, place] of places)
+      if (filename.startsWith(place)) return `${name}/${filename.slice(place.length)}`;
+    return undefined;
   };
 }
 
@@ -55,16 +119,20 @@ function madeCode(modulesDirectory) {
 /**
  * Records the compiled code of a sample run, and writes it when this process exits.
  *
+ * @param before folder with the files of the roles after an earlier round; modules that were unused then are loaded when they are used.
  * @param folder each process of the run writes a file there that `readCompiled` reads. Its name begins with the role.
  */
-function recordSample(modulesDirectory, folder) {
-  const places = [modulesDirectory, __dirname].map((place) => place + path.sep);
+function recordSample(modulesDirectory, folder, before) {
+  const nameOf = namesBelow(modulesDirectory);
   const { setFlagsFromString } = require('node:v8');
   // V8 forgets the code of functions that are no longer called.
   setFlagsFromString('--no-flush-bytecode');
+  const earlier = before && path.join(before, ownRole);
+  const known = earlier && fs.existsSync(earlier) ? readCompiled(earlier) : new Map();
   const recorded = new Map();
   Module.prototype._compile = function compileAndRecord(content, filename, format) {
-    if (format === 'module' || !places.some((place) => filename.startsWith(place))) {
+    const name = nameOf(filename);
+    if (format === 'module' || name === undefined) {
       return compile.call(this, content, filename, format);
     }
     let script;
@@ -73,17 +141,36 @@ function recordSample(modulesDirectory, folder) {
     } catch {
       return compile.call(this, content, filename, format); // an ES module, or an error that Node describes
     }
-    recorded.set(filename, { sourceSum: crc32(content), script });
-    return run(this, filename, script);
+    const one = { sourceSum: crc32(content), script };
+    recorded.set(name, one);
+    const names = known.get(name)?.unused;
+    const load = () => run(this, filename, script);
+    const result = names ? loadWhenUsed(this, names, load) : load();
+    if (mayBeLate.test(name)) watchUse(this, one, names);
+    return result;
   };
   process.once('exit', () => {
     // Code is only valid for the flags that it was made with.
     setFlagsFromString('--flush-bytecode');
-    const modules = [...recorded].map(([name, { sourceSum, script }]) => {
+    const modules = [...recorded].map(([name, { sourceSum, script, unused }]) => {
       const data = script.createCachedData();
-      return [name, { sourceSum, dataSum: crc32(data), data }];
+      return [name, { sourceSum, dataSum: crc32(data), unused, read: () => data }];
     });
     writeCompiled(path.join(folder, `${ownRole}-${process.pid}`), new Map(modules));
+  });
+}
+
+/** Notes the names of a module's exports as unused until another module looks at one of them. */
+function watchUse(module, one, names) {
+  const { exports } = module;
+  if (typeof exports !== 'object' || exports === null || Object.getPrototypeOf(exports) !== Object.prototype)
+    return;
+  one.unused = names ?? Object.getOwnPropertyNames(exports);
+  module.exports = new Proxy(exports, {
+    get: (_, name) => {
+      if (name !== '__esModule') one.unused = undefined;
+      return exports[name];
+    },
   });
 }
 
@@ -123,15 +210,24 @@ function requireOf(module) {
   });
 }
 
-/** Returns the modules of a file, by their path: V8's data, with the CRC-32 of the source and of the data. */
+/**
+ * Returns the modules of a file, by their name: the CRC-32 of their source and of V8's data, the names of the exports of an unused one,
+ * and a function that reads the data. The file stays open: most of it is never in memory at once.
+ */
 function readCompiled(file) {
-  const bytes = fs.readFileSync(file);
-  const start = alignment + bytes.readUInt32LE(0);
-  const index = JSON.parse(bytes.toString('utf8', alignment, start));
+  const descriptor = fs.openSync(file);
+  const read = (position, length) => {
+    const bytes = Buffer.allocUnsafeSlow(length);
+    if (fs.readSync(descriptor, bytes, 0, length, position) !== length)
+      throw new Error(`${file} is too short`);
+    return bytes;
+  };
+  const start = alignment + read(0, alignment).readUInt32LE(0);
+  const index = JSON.parse(read(alignment, start - alignment).toString('utf8'));
   return new Map(
-    index.map(([name, sourceSum, dataSum, offset, length]) => [
+    index.map(([name, sourceSum, dataSum, offset, length, unused]) => [
       name,
-      { sourceSum, dataSum, data: bytes.subarray(start + offset, start + offset + length) },
+      { sourceSum, dataSum, length, unused, read: () => read(start + offset, length) },
     ]),
   );
 }
@@ -141,9 +237,10 @@ function writeCompiled(file, modules) {
   const index = [];
   const parts = [];
   let offset = 0;
-  for (const [name, { sourceSum, dataSum, data }] of modules) {
+  for (const [name, { sourceSum, dataSum, unused, read }] of modules) {
+    const data = read();
     const padding = Buffer.alloc(missingTo(data.length));
-    index.push([name, sourceSum, dataSum, offset, data.length]);
+    index.push([name, sourceSum, dataSum, offset, data.length, unused]);
     parts.push(data, padding);
     offset += data.length + padding.length;
   }

@@ -18,6 +18,9 @@ const source = `exports.fail = () => { throw new Error('failed'); }; const path 
   };
   exports.other = () => require('./other.cjs');
   exports.load = () => import('node:path');`;
+const lateSource = `Object.defineProperty(module.exports, '__esModule', { value: true });
+  if (globalThis.isBroken) throw new Error('broken');
+  globalThis.isLateLoaded = true; exports.name = 'late'; exports.own = () => require('./late.js').name;`;
 let folder: string;
 let modules: string;
 let made: string;
@@ -26,11 +29,13 @@ beforeEach(async () => {
   folder = await mkdtemp('/var/tmp/picket-compiled-');
   await chmod(folder, 0o755);
   modules = join(folder, 'node_modules');
-  const ofVersion = join(modules, '.picket-compiled', `${process.version}-${process.arch}`);
+  const ofVersion = join(modules, '.picket-compiled', `${process.version}-${process.arch}-2`);
   await mkdir(ofVersion, { recursive: true });
   made = join(ofVersion, 'worker');
   await writeFile(join(modules, 'module.cjs'), source);
   await writeFile(join(modules, 'other.cjs'), "module.exports = 'other';");
+  await mkdir(join(modules, 'playwright/lib'), { recursive: true });
+  await writeFile(join(modules, 'playwright/lib/late.js'), lateSource);
   // As compile-modules.mjs makes it, without Playwright.
   const records = join(folder, 'records');
   await mkdir(records);
@@ -38,7 +43,8 @@ beforeEach(async () => {
     require(program).recordSample(modules, records);
     const module_ = require(modules + '/module.cjs');
     module_.text();
-    module_.other();`;
+    module_.other();
+    ({ ...Object.getOwnPropertyDescriptors(require(modules + '/playwright/lib/late.js')) });`;
   await run(process.execPath, ['-e', record, program, modules, records]);
   const [name = ''] = await readdir(records);
   await rename(join(records, name), made);
@@ -58,7 +64,9 @@ async function runAsScript(asUid = uid) {
     const { text, facts, other, fail, load } = require(modules + '/module.cjs');
     const said = { text: text(), other: other() };
     let place;
-    try { fail(); } catch (error) { place = /module.cjs:\\d+:\\d+/.exec(error.stack)[0]; }
+    try { fail(); } catch (error) {
+      place = error.stack.includes(modules) && /module.cjs:\\d+:\\d+/.exec(error.stack)[0];
+    }
     load().then(({ sep }) => console.log(JSON.stringify({
       acceptedCount, ...said, facts, place, sep })));`;
   const { stdout } = await run(process.execPath, ['-e', script, program, modules], {
@@ -91,6 +99,36 @@ describe.runIf(isRoot)('compiled code of a runtime', () => {
     expect(await runAsScript()).toEqual(own);
   });
 
+  it('is used after the installation was moved, with the new place of its modules', async () => {
+    const moved = join(folder, 'moved/node_modules');
+    await mkdir(dirname(moved));
+    await rename(modules, moved);
+    modules = moved;
+    expect(await runAsScript()).toEqual({ ...usual, acceptedCount: 2 });
+  });
+
+  it('of a module that nothing used is taken with the first look at its exports', async () => {
+    const script = `const [, program, modules] = process.argv;
+      require(program).useCompiledCode(modules);
+      const late = require(modules + '/playwright/lib/late.js');
+      const names = Object.getOwnPropertyNames(late);
+      const first = { names, isModule: late.__esModule, has: 'own' in late, isLoaded: globalThis.isLateLoaded ?? false };
+      let problem;
+      globalThis.isBroken = true;
+      try { late.own(); } catch ({ message }) { problem = message; }
+      globalThis.isBroken = false;
+      late.added = 1;
+      const again = require(modules + '/playwright/lib/late.js');
+      console.log(JSON.stringify({
+        first, problem, own: late.own(), added: again.added, all: { ...late, own: 0 }, isLoaded: globalThis.isLateLoaded }));`;
+    const { stdout } = await run(process.execPath, ['-e', script, program, modules], { uid, gid: uid });
+    expect(JSON.parse(stdout)).toEqual({
+      first: { names: ['__esModule', 'name', 'own'], isModule: true, has: true, isLoaded: false },
+      problem: 'broken',
+      ...{ own: 'late', added: 1, all: { name: 'late', own: 0, added: 1 }, isLoaded: true },
+    });
+  });
+
   it('of a changed module is not used, even if its length is the same', async () => {
     await writeFile(join(modules, 'module.cjs'), source.replace('from the source', 'from the change'));
     expect(await runAsScript()).toEqual({
@@ -121,7 +159,7 @@ describe.runIf(isRoot)('compiled code of a runtime', () => {
     expect(await runAsScript()).toMatchObject(usual);
     await writeFile(made, bytes.subarray(0, 20));
     expect(await runAsScript()).toEqual({ ...usual, acceptedCount: 0 });
-    await rename(dirname(made), join(modules, '.picket-compiled', `v20.0.0-${process.arch}`));
+    await rename(dirname(made), join(modules, '.picket-compiled', `v20.0.0-${process.arch}-2`));
     expect(await runAsScript()).toEqual({ ...usual, acceptedCount: 0 });
   });
 });

@@ -87,13 +87,14 @@ export class ScriptPool implements Executor {
       },
       onEnded: (reason) => {
         this.#lastEnd = reason;
-        this.#known.resolve(nothing);
+        this.#known.resolve({ ...nothing, failed: this.#allFailed(reason) });
       },
     });
   }
 
   /**
-   * Starts to open the sandboxes; resolves with the capabilities once they are known: none if the thread dies of it.
+   * Starts to open the sandboxes; resolves with the capabilities once they are known. If the thread dies of it, all types have failed,
+   * with the reason.
    */
   async start(): Promise<Capabilities> {
     if (this.#pool.isStopping || !this.isWanted) return nothing;
@@ -185,6 +186,13 @@ export class ScriptPool implements Executor {
   async stop(): Promise<void> {
     this.#known.resolve(nothing);
     await this.#pool.stop(closeMs);
+  }
+
+  #allFailed(reason: string): Capabilities['failed'] {
+    const wanted = this.#options.checkTypes;
+    return checkTypes
+      .filter(({ name, lane }) => lane === 'script' && (wanted?.includes(name) ?? true))
+      .map(({ name }) => ({ name, reason: `the thread for scripts ended: ${reason}` }));
   }
 
   get #thread(): RunnerThread | undefined {

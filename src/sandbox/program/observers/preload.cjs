@@ -5,8 +5,8 @@
  */
 require('../own-user.cjs');
 // Before anything large is loaded.
-const { PICKET_MODULES: modules, PICKET_RECORDS: records } = process.env;
-if (records) require('../compiled-code.cjs').recordSample(modules, records);
+const { PICKET_MODULES: modules, PICKET_RECORDS: records, PICKET_RECORDS_BEFORE: before } = process.env;
+if (records) require('../compiled-code.cjs').recordSample(modules, records, before);
 else if (modules) require('../compiled-code.cjs').useCompiledCode(modules);
 const fs = require('node:fs');
 const Module = require('node:module');
@@ -19,6 +19,7 @@ const { watchSecrets } = require('../secret-watch.cjs');
 
 const { observePlaywright, responseTimes, keepFailure, launchingMs } = requireUnseen('./page-observer.cjs');
 const { observeFailures } = requireUnseen('./failure-observer.cjs');
+const { validatorsWhenNeeded } = require('./test-details.cjs');
 const { throttleSessions } = require('./throttling.cjs');
 const { observeOutput } = requireUnseen('./output-observer.cjs');
 
@@ -46,8 +47,11 @@ Module._resolveFilename = function resolveHelpers(request, ...rest) {
   }
 };
 
+const testTypeFile = path.join(modules ?? __dirname, 'playwright/lib/common/testType.js');
 const load = Module._load;
 Module._load = function loadObserved(request, ...rest) {
+  if (request === './validators' && rest[0]?.filename === testTypeFile)
+    return validatorsWhenNeeded(() => load.call(this, request, ...rest));
   const loaded = load.call(this, request, ...rest);
   if (typeof request !== 'string') return loaded;
   if (/^playwright(-core)?$|[\\/]playwright-core([\\/]index(\.js)?)?$/.test(request))

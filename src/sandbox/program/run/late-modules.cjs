@@ -11,23 +11,42 @@ function loadLate(pattern) {
   Module._load = function loadWhenUsed(request, ...rest) {
     if (typeof request !== 'string' || !pattern.test(request)) return load.call(this, request, ...rest);
     let loaded;
-    const exported = () => {
+    return lateExports(() => {
       loaded ??= load.call(Module, request, ...rest);
       return loaded;
-    };
-    return new Proxy(
-      {},
-      {
-        get: (_, name) => exported()[name],
-        has: (_, name) => name in exported(),
-        ownKeys: () => Reflect.ownKeys(exported()),
-        getOwnPropertyDescriptor: (_, name) => {
-          const found = Object.getOwnPropertyDescriptor(exported(), name);
-          return found && { ...found, configurable: true };
-        },
-      },
-    );
+    });
   };
 }
 
-module.exports = { loadLate };
+/**
+ * Returns an object that stands for the exports of a module, and loads it with the first look at one of them.
+ *
+ * @param load returns the exports; it is called again and again.
+ * @param names of the exports, if they are known: to list or copy them does not load the module yet.
+ */
+function lateExports(load, names) {
+  let isLoaded = names === undefined;
+  const exported = () => {
+    isLoaded = true;
+    return load();
+  };
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => (!isLoaded && name === '__esModule' ? names.includes(name) : exported()[name]),
+      set: (_, name, value) => Reflect.set(exported(), name, value),
+      has: (_, name) => (isLoaded ? name in exported() : names.includes(name)),
+      ownKeys: () => (isLoaded ? Reflect.ownKeys(exported()) : names),
+      getOwnPropertyDescriptor: (_, name) => {
+        if (!isLoaded)
+          return names.includes(name)
+            ? { get: () => exported()[name], enumerable: name !== '__esModule', configurable: true }
+            : undefined;
+        const found = Object.getOwnPropertyDescriptor(exported(), name);
+        return found && { ...found, configurable: true };
+      },
+    },
+  );
+}
+
+module.exports = { loadLate, lateExports };
