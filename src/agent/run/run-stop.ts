@@ -1,4 +1,4 @@
-/** What the stages of a run need of an AbortSignal: they take either. */
+/** The part of an AbortSignal that the stages of a run use. */
 export interface StopSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
