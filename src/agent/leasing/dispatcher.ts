@@ -91,7 +91,7 @@ export class Dispatcher {
     this.#early = new EarlyRuns({
       clock: options.clock,
       start: (active) => this.#startEarly(active),
-      hasRoom: ({ lane }) => this.#counts[lane] < options.settings.laneSize(lane) * sendAheadLanePart,
+      hasRoom: ({ lane }) => this.#counts[lane] + 1 <= options.settings.laneSize(lane) * sendAheadLanePart,
     });
   }
 

@@ -28,7 +28,7 @@ export class EarlyRuns<Run extends EarlyRun> {
     readonly clock: Clock;
     /** Called with a run whose time has come. */
     readonly start: (run: Run) => void;
-    /** Whether the lane of a run has places to spare. */
+    /** Whether the lane of a run has enough free places. */
     readonly hasRoom: (run: Run) => boolean;
   }) {
     const { clock, start, hasRoom } = options;

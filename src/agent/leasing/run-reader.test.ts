@@ -62,7 +62,7 @@ it.each([
   ['no object', 'run'],
   ['no check', { ...leased(), check: undefined }],
   ['a wrong id', leased({ runId: 'no uuid' })],
-  ['a wrong lease number', leased({ leaseNumber: 0 })],
+  ['a wrong fencing token', leased({ leaseNumber: 0 })],
 ])('refuses %s, after a run of the same check too', (_what, raw) => {
   const reader = new RunReader();
   reader.read(leased());

@@ -30,7 +30,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export class RunReader {
   readonly #last = new LruMap<string, { readonly raw: JsonObject; readonly run: LeasedRun }>(maxChecks);
 
-  /** @param raw a run as JSON. What it returns must not be changed. */
+  /** @param raw a run as JSON. Later runs share parts of the result, so it must not be changed. */
   read(raw: unknown): z.ZodSafeParseResult<LeasedRun> {
     const last = this.#lastOf(raw);
     if (last && isSameCheck(raw as JsonObject, last.raw)) {

@@ -1,4 +1,4 @@
-/** What the stages of a run need of an AbortSignal: they take either. */
+/** The part of an AbortSignal that the stages of a run use. */
 export interface StopSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -6,11 +6,13 @@ export interface StopSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** Stops one run. Few runs are stopped, and an AbortController with a listener costs a run 3 kB and 4 µs. */
+const none: readonly (() => void)[] = [];
+
+/** Stops one run. Few runs are stopped, and an AbortController with a listener took a tenth of the main thread's time. */
 export class RunStop implements StopSignal {
   #reason: unknown;
   #isStopped = false;
-  #listeners: readonly (() => void)[] = [];
+  #listeners = none;
 
   get aborted(): boolean {
     return this.#isStopped;
@@ -26,7 +28,7 @@ export class RunStop implements StopSignal {
     this.#isStopped = true;
     this.#reason = reason;
     const listeners = this.#listeners;
-    this.#listeners = [];
+    this.#listeners = none;
     for (const listener of listeners) listener();
   }
 
@@ -36,6 +38,8 @@ export class RunStop implements StopSignal {
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners = this.#listeners.filter((other) => other !== listener);
+    const [first] = this.#listeners;
+    const isOnly = first === listener && this.#listeners.length === 1;
+    this.#listeners = isOnly ? none : this.#listeners.filter((other) => other !== listener);
   }
 }

@@ -111,6 +111,11 @@ export class RunPipeline {
     return runner;
   }
 
+  /** See `isRepeatable`. */
+  isRepeatable(order: RunOrder): boolean {
+    return isRepeatable(order, (type, spec) => this.#specs.read(type, spec));
+  }
+
   /** @param signal aborts if the lease is lost or the run is cancelled. */
   async run(order: RunOrder, situation: RunSituation, signal: StopSignal): Promise<FinishedRun> {
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + situation.serviceOffsetMs));
@@ -128,7 +133,7 @@ export class RunPipeline {
     const { serviceOffsetMs } = situation;
     let last = await this.#try(running, signal);
     let spoilt: RunFacts['spoilt'];
-    if (last.isSpoilt && isRepeatable(order) && !signal.aborted) {
+    if (last.isSpoilt && this.isRepeatable(order) && !signal.aborted) {
       const reason = `The agent itself was ${Math.round(last.lagMs)} ms late. The run is repeated because of that`;
       log.write('WARN', `${reason}: ${spoiltPart(last.outcome)}`);
       spoilt = 'recovered';

@@ -2,8 +2,8 @@ import type { Clock } from '@picket/lib/clock.ts';
 import type { FinishedRun } from '../../run/contracts.ts';
 
 /**
- * Reports of a probe thread on their way to the main thread. Each message wakes that thread, so a report waits for
- * others as long as it may, and is sent with the first that may not.
+ * Reports that a probe thread sends to the main thread. Each message wakes that thread, so a report waits for others as
+ * long as it may, and is sent with the first that may not.
  */
 export class FinishedReports {
   readonly #clock: Pick<Clock, 'monotonicMs'>;

@@ -3,7 +3,7 @@ import type { RunOrder } from '../../run/contracts.ts';
 import { StartTimes } from '../../run/start-times.ts';
 import type { RunSituation } from '../threads/worker-protocol.ts';
 
-/** A thread is seldom late by so much, except after the process was stopped. */
+/** A thread that is later than this was probably stopped, with the process. */
 const lateMs = 1000;
 
 interface Held {
@@ -38,7 +38,7 @@ export class HeldOrders {
     return true;
   }
 
-  /** Removes a run that has not started; undefined if there is none. */
+  /** Removes a run that has not started, and returns it; undefined if no such run is here. */
   remove(runId: string): Held | undefined {
     const held = this.#held.get(runId);
     if (!held) return undefined;

@@ -123,10 +123,13 @@ function returnUnstarted(order: RunOrder, situation: RunSituation): void {
   finished.add(pipeline.unstarted(order, situation), gatherMs);
 }
 
-/** Whether a report may wait longer than usual: its lane needs no place, and the main thread would keep it. */
+/**
+ * Whether a report may wait longer than usual: its lane needs no place, the main thread would keep it, and if the thread
+ * died with it the run could be repeated.
+ */
 function mayWait(order: RunOrder, { spareRuns }: RunSituation, { facts: { verdict } }: FinishedRun): boolean {
   if (!isPatient || order.mayReportLater !== true || verdict !== 'passed') return false;
-  return finished.count < spareRuns && gate.waitingCount === 0;
+  return finished.count < spareRuns && gate.waitingCount === 0 && pipeline.isRepeatable(order);
 }
 
 /**

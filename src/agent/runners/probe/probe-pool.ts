@@ -136,9 +136,10 @@ export class ProbePool implements Executor {
     let chosen: RunnerThread | undefined;
     let leastLoad = Number.POSITIVE_INFINITY;
     const isOnOneThread = findCheckType(order.checkType)?.isOnOneThread;
-    for (const thread of [...this.#pool.threads].slice(0, isOnOneThread ? 1 : undefined)) {
+    for (const thread of this.#pool.threads) {
       const load = thread.runningCount + thread.gate.waitingCount;
       if (load < leastLoad) [chosen, leastLoad] = [thread, load];
+      if (isOnOneThread) break;
     }
     if (!chosen) throw new ThreadEnded('no probe thread is running');
     try {
