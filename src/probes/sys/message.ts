@@ -152,7 +152,7 @@ export class ReceivedMessage {
 export class MessageReceiver {
   readonly #libc: Libc;
   readonly #headers = Buffer.alloc(batchSize * entrySizeBytes);
-  /** What the headers refer to; they keep it alive. */
+  /** The headers refer to it. */
   readonly #vectors = Buffer.alloc(batchSize * 16);
   readonly #messages: ReceivedMessage[] = [];
 

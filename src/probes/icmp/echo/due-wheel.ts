@@ -46,7 +46,7 @@ export class DueWheel<T extends Due> {
     this.#size -= 1;
   }
 
-  /** Removes and returns elements that are due at that time; undefined if there are none. */
+  /** Removes and returns elements that are due at that time; undefined without any. */
   take(nowMs: number): readonly T[] | undefined {
     if (this.nextDueMs > nowMs) return undefined;
     const due = this.#at(this.#first).splice(0);

@@ -20,7 +20,7 @@ const fewTrains = 20;
 const patience = 0.25;
 const longestTurnMs = 100;
 const shortestTurnMs = 1;
-/** What the kernel needs for a packet in addition to its data. */
+/** Memory of the kernel for a packet, in addition to its data. */
 const packetBytes = 1024;
 /** A socket that was not read for this long is read before it is used: a raw one gets the replies of all processes. */
 const staleMs = 1000;
@@ -144,7 +144,7 @@ export class EchoEngine {
   #turn(): void {
     this.#timer = undefined;
     this.#turnAtMs = Number.POSITIVE_INFINITY;
-    // What arrived before this time is read first, so that only what is not there is missing.
+    // Replies that arrived before this time are read first: only then are others missing.
     const nowMs = performance.now();
     for (const family of this.#families.values()) if (family.openCount > 0) this.#receive(family, nowMs);
     for (let due = this.#wheel.take(nowMs); due; due = this.#wheel.take(nowMs)) {
