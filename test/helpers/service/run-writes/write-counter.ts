@@ -4,7 +4,7 @@ import { type CompiledQuery, DefaultQueryExecutor, type QueryResult } from 'kyse
 
 /** Equal statements of a step. */
 export interface CountedStatement {
-  /** What it writes: `insert results, insert statuses`; empty if it only reads. */
+  /** Its writes, such as `insert results, insert statuses`; empty if it only reads. */
   readonly writes: string;
   /** Indexes that it opens for writing; empty where the engine does not say. */
   readonly indexes: readonly string[];
