@@ -28,6 +28,11 @@ export class RunNumbers {
     return this.#newId(now);
   }
 
+  /** The same for runs that are created now, though before their slots. */
+  of(now: number, part?: number): Pick<RunNumbers, 'next' | 'newId'> {
+    return { next: () => this.next(now, part), newId: () => this.newId(now) };
+  }
+
   /** @param part of the schedule that only this process currently holds. */
   next(now: number, part?: number): number {
     const least = Math.max(now * 1000 + randomInt(1000), this.#last + 1);

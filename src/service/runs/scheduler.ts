@@ -150,10 +150,7 @@ export class Scheduler {
       from: Math.min(now, ...slotTimes),
       to: Math.max(now, ...slotTimes),
     });
-    const numbers = {
-      next: () => this.#numbers.next(now, slots.part),
-      newId: () => this.#numbers.newId(now),
-    };
+    const numbers = this.#numbers.of(now, slots.part);
     const failing = await failingAmong(repositories, due);
     const pausesOf = (check: EffectiveCheck) => {
       const tags = tagsOf(check);

@@ -152,7 +152,28 @@ interface Prepared {
   readonly statement: StatementSync;
   /** Whether the statement returns rows: some pragmas return rows without columns, such as one per returned page. */
   readonly hasRows: boolean;
+  /** Names of its columns; undefined if rows are read as node:sqlite makes them. */
+  readonly columns: readonly string[] | undefined;
 }
+
+/**
+ * Reads rows as objects of one shape. Those that node:sqlite makes are dictionaries, which take a quarter longer to make
+ * and twice as long to read.
+ */
+function shapedRows<Row>(statement: StatementSync, columns: readonly string[], values: SqlValues): Row[] {
+  const lists = statement.all(...values) as unknown as readonly (readonly unknown[])[];
+  // A table may have got a column since the statement was prepared.
+  const isAsPrepared = lists[0] === undefined || lists[0].length === columns.length;
+  const names = isAsPrepared ? columns : statement.columns().map(({ name }) => name);
+  const empty: Record<string, unknown> = Object.fromEntries(names.map((name) => [name, null]));
+  return lists.map((list) => {
+    const row = { ...empty };
+    for (const [index, name] of names.entries()) row[name] = list[index];
+    return row as Row;
+  });
+}
+
+type SqlValues = (string | number | bigint | null | Uint8Array)[];
 
 class NodeSqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
@@ -177,8 +198,8 @@ class NodeSqliteConnection implements DatabaseConnection {
   }
 
   #execute<Row>(query: CompiledQuery): QueryResult<Row> {
-    const { statement, hasRows } = this.#prepare(query.sql);
-    const parameters = query.parameters as (string | number | bigint | null | Uint8Array)[];
+    const { statement, hasRows, columns } = this.#prepare(query.sql);
+    const parameters = query.parameters as SqlValues;
     if ('valuesEach' in query) {
       const { valuesEach } = query as RepeatedQuery;
       const rows: ChangedRows[] = [];
@@ -189,6 +210,7 @@ class NodeSqliteConnection implements DatabaseConnection {
       const changed = rows.reduce((sum, { changes }) => sum + changes, 0);
       return { rows: rows as Row[], numAffectedRows: BigInt(changed) };
     }
+    if (columns) return { rows: shapedRows<Row>(statement, columns, parameters) };
     if (hasRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
@@ -202,7 +224,14 @@ class NodeSqliteConnection implements DatabaseConnection {
   #prepare(text: string): Prepared {
     return this.#statements.getOrMake(text, () => {
       const statement = this.#database.prepare(text);
-      return { statement, hasRows: statement.columns().length > 0 || text.startsWith('pragma ') };
+      const names = statement.columns().map(({ name }) => name);
+      // Of columns with one name the last counts, and names like numbers would be in another order.
+      const isShaped = names.length > 0 && new Set(names).size === names.length && !names.some(isNumber);
+      if (isShaped) statement.setReturnArrays(true);
+      const hasRows = names.length > 0 || text.startsWith('pragma ');
+      return { statement, hasRows, columns: isShaped ? names : undefined };
     });
   }
 }
+
+const isNumber = (name: string) => /^\d+$/.test(name);

@@ -38,6 +38,7 @@ import { pageSuite } from './pages.ts';
 import { reportSuite } from './reports.ts';
 import { resourceSuite } from './resources.ts';
 import { retentionSuite } from './retention.ts';
+import { runWriteSuite } from './run-writes.ts';
 import { sessionSuite } from './sessions.ts';
 import { sessionWaitingSuite } from './sessions-waiting.ts';
 import { slotRecordSuite } from './slot-records.ts';
@@ -49,6 +50,7 @@ import { suiteErrorSuite } from './suite-errors.ts';
 export function runSuites(stage: StoreStage): void {
   leaseSuite(stage);
   earlyClaimSuite(stage);
+  runWriteSuite(stage);
   longTransactionSuite(stage);
   slotSuite(stage);
   slotRecordSuite(stage);
