@@ -16,9 +16,17 @@ const leased = sql.lit('leased' as const);
  */
 const isRenewed = sql`expires_at - freshness_ms > ready_at + 60000`;
 
+/** Runs of a lane that a claim asks for. */
+export interface LaneClaim {
+  readonly lane: string;
+  readonly limit: number;
+  /** Up to this time it may have scheduled runs before their slots, after those that are due; absent: none. */
+  readonly aheadUntil?: number | undefined;
+}
+
 export interface ClaimFilter {
   readonly locationId: string;
-  readonly lanes: readonly { readonly lane: string; readonly limit: number }[];
+  readonly lanes: readonly LaneClaim[];
   readonly checkTypes: readonly string[];
   /** Needs that the agent meets (agent-presence/needed-browsers.ts): runs with others are left to agents that meet them. */
   readonly needs: readonly string[];
@@ -31,7 +39,7 @@ export interface ClaimFilter {
 
 /** Runs that a claim may have before they are due. */
 export interface ClaimAhead {
-  readonly lanes: ClaimFilter['lanes'];
+  readonly lanes: readonly LaneClaim[];
   /** Slots up to this time. */
   readonly until: number;
 }
@@ -47,18 +55,16 @@ export interface SessionLeases {
 /** Changes to ledger rows on behalf of agents: claims, renewals and releases of leases. */
 export class Leases extends Repository {
   /**
-   * Leases due runs up to the limit of each lane: oldest slot first, runs with a renewed wait last. A single statement,
-   * which writes nothing if nothing is due.
+   * Leases due runs, and where asked for scheduled ones before their slots, up to the limit of each lane: oldest slot
+   * first, runs with a renewed wait last. A single statement, which writes nothing if there is nothing to lease. Retries
+   * and runs that someone started are never early: they wait for their own time, which is no slot.
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
     return this.#lease(filter, (lane) => this.#due(filter, lane), filter.lanes);
   }
 
-  /**
-   * Leases scheduled runs whose slots are not due yet, earliest first. Retries and runs that someone started are never
-   * among them: they wait for their own time, which is no slot.
-   */
+  /** Leases scheduled runs before their slots alone, earliest first. */
   async claimAhead(filter: ClaimFilter, ahead: ClaimAhead): Promise<RunRow[]> {
     if (ahead.lanes.length === 0) return [];
     return this.#lease(filter, (lane) => this.#early(filter, lane, ahead.until), ahead.lanes);
@@ -66,8 +72,8 @@ export class Leases extends Repository {
 
   async #lease(
     filter: ClaimFilter,
-    which: (lane: ClaimFilter['lanes'][number]) => RawBuilder<boolean>,
-    lanes: ClaimFilter['lanes'],
+    which: (lane: LaneClaim) => RawBuilder<boolean>,
+    lanes: readonly LaneClaim[],
   ): Promise<RunRow[]> {
     const rows = await changingRuns(this.db)
       .set((eb) => ({
@@ -86,21 +92,24 @@ export class Leases extends Repository {
     return rows.sort((left, right) => left.slot_at - right.slot_at);
   }
 
-  #due(filter: ClaimFilter, lane: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
+  #due(filter: ClaimFilter, lane: LaneClaim): RawBuilder<boolean> {
+    const { now } = filter;
+    const { aheadUntil } = lane;
     return this.#first(filter, lane, (runs) =>
-      runs.where('ready_at', '<=', filter.now).where('expires_at', '>', filter.now),
+      runs.where((eb) => {
+        const isDue = eb.and([eb('ready_at', '<=', now), eb('expires_at', '>', now)]);
+        return aheadUntil === undefined ? isDue : eb.or([isDue, isEarly(now, aheadUntil)]);
+      }),
     );
   }
 
-  #early(filter: ClaimFilter, lane: ClaimFilter['lanes'][number], until: number): RawBuilder<boolean> {
-    return this.#first(filter, lane, (runs) =>
-      runs.where('slot_at', '>', filter.now).where('slot_at', '<=', until).where('ready_at', '<=', until),
-    );
+  #early(filter: ClaimFilter, lane: LaneClaim, until: number): RawBuilder<boolean> {
+    return this.#first(filter, lane, (runs) => runs.where(isEarly(filter.now, until)));
   }
 
   #first(
     filter: ClaimFilter,
-    { lane, limit }: ClaimFilter['lanes'][number],
+    { lane, limit }: LaneClaim,
     restrict: (runs: RunIds) => RunIds,
   ): RawBuilder<boolean> {
     const all = unfinishedRuns(this.db)
@@ -281,6 +290,11 @@ export class Leases extends Repository {
         .where('session_id', '=', held.sessionId),
     );
   }
+}
+
+/** Whether the slot of a queued run is in the near future, and nothing but its slot is waited for. */
+function isEarly(now: number, until: number): RawBuilder<boolean> {
+  return sql<boolean>`(slot_at > ${now} and slot_at <= ${until} and ready_at <= ${until})`;
 }
 
 /**

@@ -166,9 +166,15 @@ export class Ledger {
     request: ClaimRequest,
   ): Promise<RunRow[]> {
     const now = this.#clock.wallMs();
+    const { aheadSlots } = request;
+    const until = now + request.aheadMs;
     const filter = {
       locationId,
-      lanes: freeLanes.map((lane) => ({ lane, limit: request.freeSlots[lane] })),
+      // Mostly an agent takes as many early runs as it has free slots: one statement finds both.
+      lanes: freeLanes.map((lane) => {
+        const limit = request.freeSlots[lane];
+        return { lane, limit, aheadUntil: aheadSlots[lane] >= limit ? until : undefined };
+      }),
       checkTypes: request.checkTypes,
       needs: metNeeds(request.runtimes, request.browsers),
       agentId: request.agentId,
@@ -178,16 +184,18 @@ export class Ledger {
       leaseUntil: now + this.leaseTtlMs,
     };
     // A run that ends at this moment is moved to another partition, which a statement may be unable to follow.
-    const due = await this.#store.retrying(({ leases }) => leases.claim(filter));
+    const runs = await this.#store.retrying(({ leases }) => leases.claim(filter));
     // An agent that has due runs to start takes no early ones.
-    const early = filter.lanes.flatMap(({ lane, limit }) => {
-      const isFull = due.filter((run) => run.lane === lane).length >= limit;
-      const slots = Math.min(limit, request.aheadSlots[lane]);
-      return isFull || slots === 0 ? [] : [{ lane, limit: slots }];
+    const early = filter.lanes.flatMap(({ lane, limit, aheadUntil }) => {
+      const isFull = runs.filter((run) => run.lane === lane).length >= limit;
+      const slots = aheadSlots[lane];
+      return isFull || aheadUntil !== undefined || slots === 0 ? [] : [{ lane, limit: slots }];
     });
-    if (early.length === 0) return due;
-    const ahead = { lanes: early, until: now + request.aheadMs };
-    return [...due, ...(await this.#store.retrying(({ leases }) => leases.claimAhead(filter, ahead)))];
+    if (early.length === 0) return runs;
+    return [
+      ...runs,
+      ...(await this.#store.retrying(({ leases }) => leases.claimAhead(filter, { lanes: early, until }))),
+    ];
   }
 
   /** Everything an agent needs to run its leases. */
