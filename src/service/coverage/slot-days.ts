@@ -65,53 +65,86 @@ export class SlotDays {
 
   /** How far the slots of a check are sealed; 0 before the first seal. */
   async sealedUntil(checkId: string): Promise<number> {
-    const seal = await this.#db
-      .selectFrom('slot_seals')
-      .select('until_ms')
-      .where('check_id', '=', checkId)
-      .executeTakeFirst();
-    return seal?.until_ms ?? 0;
+    return (await this.#sealedUntil([checkId])).get(checkId) ?? 0;
   }
 
-  /** The next span that can be sealed, or null. Cheap: in most cases it reads one row. */
-  async nextSeal(checkId: string, now: number): Promise<Span | null> {
-    const since = await this.sealedUntil(checkId);
-    if (since + sealMs > now - settledAfterMs) return null;
-    const check = await this.#db
+  async #sealedUntil(checkIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.#db
+      .selectFrom('slot_seals')
+      .select(['check_id', 'until_ms'])
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+    return new Map(rows.map(({ check_id: id, until_ms: until }) => [id, until]));
+  }
+
+  /**
+   * The next span of each check that can be sealed; omits checks without one. Mostly it reads one row of each: a
+   * statement for many checks, because rounds over all checks look at each of them every minute.
+   */
+  async nextSeals(checkIds: readonly string[], now: number): Promise<Map<string, Span>> {
+    if (checkIds.length === 0) return new Map();
+    const sealed = await this.#sealedUntil(checkIds);
+    const since = checkIds
+      .map((id) => [id, sealed.get(id) ?? 0] as const)
+      .filter(([, at]) => at + sealMs <= now - settledAfterMs);
+    if (since.length === 0) return new Map();
+    const ids = since.map(([id]) => id);
+    const checks = await this.#db
       .selectFrom('check_slots')
-      .select(['next_slot_at', 'interval_ms'])
-      .where('check_id', '=', checkId)
-      .executeTakeFirst();
-    if (!check) return null;
-    const open = await this.#db
+      .select(['check_id', 'next_slot_at', 'interval_ms'])
+      .where(this.#dialect.inList('check_id', ids))
+      .execute();
+    const slots = new Map(checks.map((check) => [check.check_id, check]));
+    // Read after the next slots: one that became a run meanwhile counts as not due yet.
+    const open = await this.#oldestOpen(ids);
+    const oldest = await this.#oldestSlots(since);
+    return new Map(
+      since.flatMap(([id, from]) => {
+        const check = slots.get(id);
+        const oldestAt = oldest.get(id);
+        if (!check || oldestAt === undefined) return [];
+        const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open.get(id) ?? now);
+        // Keeps transactions small when a long history is sealed.
+        const longestMs = Math.max(sealMs, startOf(slotsPerSeal * check.interval_ms, sealMs));
+        const to = Math.min(startOf(settled, sealMs), startOf(oldestAt, sealMs) + longestMs);
+        return to > oldestAt ? [[id, { from, to }] as const] : [];
+      }),
+    );
+  }
+
+  /** The next span of a check that can be sealed, or null. */
+  async nextSeal(checkId: string, now: number): Promise<Span | null> {
+    return (await this.nextSeals([checkId], now)).get(checkId) ?? null;
+  }
+
+  /** The oldest slot of each check that is on its way; omits checks without one. */
+  async #oldestOpen(checkIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.#db
       .selectFrom('runs')
-      .select((eb) => eb.fn.min('slot_at').as('at'))
-      .where('check_id', '=', checkId)
+      .select((eb) => ['check_id', eb.fn.min('slot_at').as('at')])
+      .where(this.#dialect.inList('check_id', checkIds))
       .where(isUnfinished)
       .where('state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       // One condition, so that SQLite uses the small index of live runs, not that of all scheduled runs.
       .where((eb) => eb.fn.coalesce('check_session_id', 'test_session_id'), 'is', null)
-      .executeTakeFirst();
-    const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open?.at ?? now);
-    const oldest = await this.#oldestSlot(checkId, since);
-    if (oldest === null) return null;
-    // Keeps transactions small when a long history is sealed.
-    const longestMs = Math.max(sealMs, startOf(slotsPerSeal * check.interval_ms, sealMs));
-    const until = Math.min(startOf(settled, sealMs), startOf(oldest, sealMs) + longestMs);
-    return until > oldest ? { from: since, to: until } : null;
+      .groupBy('check_id')
+      .execute();
+    return new Map(rows.map(({ check_id: id, at }) => [id, at]));
   }
 
-  async #oldestSlot(checkId: string, since: number): Promise<number | null> {
-    const row = await this.#db
-      .selectFrom('runs')
-      .select((eb) => eb.fn.min('slot_at').as('at'))
-      .where('check_id', '=', checkId)
-      .where(isSince(since))
-      .where('slot_at', '>=', since)
-      .where('check_session_id', 'is', null)
-      .where('test_session_id', 'is', null)
-      .executeTakeFirst();
-    return row?.at ?? null;
+  /** The oldest slot of each check at or after an instant; omits checks without one. */
+  async #oldestSlots(since: readonly Since[]): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    for (const part of inParts(since)) {
+      const earliest = leastOf(part.map(([, at]) => at));
+      const { rows } = await sql<{ check_id: string; oldest: number | null }>`
+        select asked.check_id, (select min(runs.slot_at) from runs
+          where runs.check_id = asked.check_id and runs.slot_at >= asked.since and ${isSince(earliest)}
+            and runs.check_session_id is null and runs.test_session_id is null) as oldest
+        from ${this.#dialect.pairRows(['check_id', 'since'], part)} as asked`.execute(this.#db);
+      for (const { check_id: id, oldest } of rows) if (oldest !== null) found.set(id, oldest);
+    }
+    return found;
   }
 
   /** Seals the next span, within a transaction. Returns false if there is nothing to seal, or the check is deleted. */
@@ -190,16 +223,9 @@ export class SlotDays {
   }
 
   /** From the ledger: records of checks that begin at or after an instant, if they overlap the span. */
-  async #unsealed(
-    since: readonly (readonly [checkId: string, since: number])[],
-    { from, to }: Span,
-  ): Promise<Map<string, SlotSegment[]>> {
+  async #unsealed(since: readonly Since[], { from, to }: Span): Promise<Map<string, SlotSegment[]>> {
     const found = new Map<string, SlotSegment[]>();
-    // PostgreSQL has no statistics on the instants in pairs and would read the whole ledger for the few unsealed slots,
-    // unless it is given a single lower bound. A check without any seal would make that bound useless for the others.
-    const parts = [since.filter(([, at]) => at > 0), since.filter(([, at]) => at === 0)];
-    for (const part of parts) {
-      if (part.length === 0) continue;
+    for (const part of inParts(since)) {
       const rows = await this.#ledgerSlots(part, { from, to });
       const results = await finalResultsOf(this.#db, this.#dialect, rows, ['has_errors']);
       for (const row of rows) {
@@ -211,10 +237,7 @@ export class SlotDays {
     return found;
   }
 
-  async #ledgerSlots(
-    since: readonly (readonly [checkId: string, since: number])[],
-    { from, to }: Span,
-  ): Promise<LedgerSlots[]> {
+  async #ledgerSlots(since: readonly Since[], { from, to }: Span): Promise<LedgerSlots[]> {
     const earliest = leastOf(since.map(([, at]) => at));
     const { rows } = await sql<LedgerSlots>`
       select runs.id, runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
@@ -238,6 +261,19 @@ export class SlotDays {
     const done = await this.#db.deleteFrom('slot_days').where(days).executeTakeFirst();
     return Number(done.numDeletedRows);
   }
+}
+
+/** A check, and the instant from which its slots are asked for. */
+type Since = readonly [checkId: string, since: number];
+
+/**
+ * Those with a seal, and those without. PostgreSQL has no statistics on the instants in pairs and would read the whole
+ * ledger for the few unsealed slots, unless it is given a single lower bound. A check without any seal would make that
+ * bound useless for the others.
+ */
+function inParts(since: readonly Since[]): readonly (readonly Since[])[] {
+  const parts = [since.filter(([, at]) => at > 0), since.filter(([, at]) => at === 0)];
+  return parts.filter((part) => part.length > 0);
 }
 
 function segmentOf(row: LedgerSlots, hasErrors: boolean): SlotSegment {
