@@ -81,7 +81,7 @@ export class SlotDays {
    * The next span of each check that can be sealed; omits checks without one. Mostly it reads one row of each: a
    * statement for many checks, because rounds over all checks look at each of them every minute.
    */
-  async nextSeals(checkIds: readonly string[], now: number): Promise<Map<string, Span>> {
+  async nextSeals(checkIds: readonly string[], now: number): Promise<Map<string, NextSeal>> {
     if (checkIds.length === 0) return new Map();
     const sealed = await this.#sealedUntil(checkIds);
     const since = checkIds
@@ -94,26 +94,27 @@ export class SlotDays {
       .select(['check_id', 'next_slot_at', 'interval_ms'])
       .where(this.#dialect.inList('check_id', ids))
       .execute();
-    const slots = new Map(checks.map((check) => [check.check_id, check]));
+    const known = new Map(checks.map((check) => [check.check_id, check]));
     // Read after the next slots: one that became a run meanwhile counts as not due yet.
     const open = await this.#oldestOpen(ids);
     const oldest = await this.#oldestSlots(since);
     return new Map(
       since.flatMap(([id, from]) => {
-        const check = slots.get(id);
+        const check = known.get(id);
         const oldestAt = oldest.get(id);
         if (!check || oldestAt === undefined) return [];
         const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open.get(id) ?? now);
         // Keeps transactions small when a long history is sealed.
         const longestMs = Math.max(sealMs, startOf(slotsPerSeal * check.interval_ms, sealMs));
         const to = Math.min(startOf(settled, sealMs), startOf(oldestAt, sealMs) + longestMs);
-        return to > oldestAt ? [[id, { from, to }] as const] : [];
+        const slots = Math.ceil((to - oldestAt) / check.interval_ms);
+        return to > oldestAt ? [[id, { from, to, slots }] as const] : [];
       }),
     );
   }
 
   /** The next span of a check that can be sealed, or null. */
-  async nextSeal(checkId: string, now: number): Promise<Span | null> {
+  async nextSeal(checkId: string, now: number): Promise<NextSeal | null> {
     return (await this.nextSeals([checkId], now)).get(checkId) ?? null;
   }
 
@@ -147,40 +148,81 @@ export class SlotDays {
     return found;
   }
 
-  /** Seals the next span, within a transaction. Returns false if there is nothing to seal, or the check is deleted. */
+  /** Seals the next span of a check, within a transaction. Returns false if there is nothing to seal, or it is deleted. */
   async sealNext(checkId: string, now: number): Promise<boolean> {
-    // Locked, so that a concurrent deletion of the check also deletes the new rows.
-    const check = await this.#db
+    return this.sealTogether([checkId], now);
+  }
+
+  /**
+   * Seals the next span of each check, within a transaction: the same few statements as for one. Returns whether there
+   * was anything to seal.
+   */
+  async sealTogether(checkIds: readonly string[], now: number): Promise<boolean> {
+    // Locked, so that a concurrent deletion of a check also deletes the new rows.
+    const locked = await this.#db
       .selectFrom('checks')
       .select('id')
-      .where('id', '=', checkId)
+      .where(this.#dialect.inList('id', checkIds))
+      .orderBy('id')
       .modifyEnd(this.#dialect.forUpdate)
-      .executeTakeFirst();
-    const seal = check && (await this.nextSeal(checkId, now));
-    if (!seal) return false;
-    const fresh = (await this.#unsealed([[checkId, seal.from]], seal)).get(checkId) ?? [];
-    for (const [day, segments] of byDay(fresh)) await this.#addToDay(checkId, day, segments);
-    await this.#db
-      .insertInto('slot_seals')
-      .values({ check_id: checkId, until_ms: seal.to })
-      .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ until_ms: seal.to }))
       .execute();
+    const seals = await this.nextSeals(
+      locked.map(({ id }) => id),
+      now,
+    );
+    if (seals.size === 0) return false;
+    const fresh: (readonly [checkId: string, day: number, segments: SlotSegment[]])[] = [];
+    for (const [to, own] of Map.groupBy(seals, ([, seal]) => seal.to)) {
+      const since = own.map(([id, { from }]) => [id, from] as const);
+      const earliest = leastOf(since.map(([, at]) => at));
+      for (const [id, segments] of await this.#unsealed(since, { from: earliest, to })) {
+        for (const [day, part] of byDay(segments)) fresh.push([id, day, part]);
+      }
+    }
+    await this.#addToDays(fresh);
+    const ends = [...seals].map(([id, { to }]) => ({ check_id: id, until_ms: to }));
+    for (const portion of this.#dialect.portions(ends)) {
+      await this.#db
+        .insertInto('slot_seals')
+        .values(portion)
+        .onConflict((conflict) =>
+          conflict.column('check_id').doUpdateSet((eb) => ({ until_ms: eb.ref('excluded.until_ms') })),
+        )
+        .execute();
+    }
     return true;
   }
 
-  async #addToDay(checkId: string, day: number, segments: readonly SlotSegment[]): Promise<void> {
-    const row = await this.#db
+  async #addToDays(fresh: readonly (readonly [checkId: string, day: number, segments: SlotSegment[]])[]) {
+    if (fresh.length === 0) return;
+    const stored = await this.#db
       .selectFrom('slot_days')
-      .select('content')
-      .where('check_id', '=', checkId)
-      .where('day_ms', '=', day)
-      .executeTakeFirst();
-    const content = encodeSegments(joined([...(row ? decodeSegments(row.content) : []), ...segments]));
-    await this.#db
-      .insertInto('slot_days')
-      .values({ check_id: checkId, day_ms: day, content })
-      .onConflict((conflict) => conflict.columns(['check_id', 'day_ms']).doUpdateSet({ content }))
+      .selectAll()
+      .where(
+        this.#dialect.inList(
+          'check_id',
+          fresh.map(([id]) => id),
+        ),
+      )
+      .where('day_ms', 'in', [...new Set(fresh.map(([, day]) => day))])
       .execute();
+    const contents = new Map(stored.map((row) => [`${row.check_id} ${row.day_ms}`, row.content]));
+    const rows = fresh.map(([id, day, segments]) => {
+      const before = contents.get(`${id} ${day}`);
+      const content = encodeSegments(joined([...(before ? decodeSegments(before) : []), ...segments]));
+      return { check_id: id, day_ms: day, content };
+    });
+    for (const portion of this.#dialect.portions(rows)) {
+      await this.#db
+        .insertInto('slot_days')
+        .values(portion)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['check_id', 'day_ms'])
+            .doUpdateSet((eb) => ({ content: eb.ref('excluded.content') })),
+        )
+        .execute();
+    }
   }
 
   /** Slots of checks that were due in a span or near it, sealed or not, by check. */
@@ -261,6 +303,27 @@ export class SlotDays {
     const done = await this.#db.deleteFrom('slot_days').where(days).executeTakeFirst();
     return Number(done.numDeletedRows);
   }
+}
+
+/** A span of a check that can be sealed. */
+export interface NextSeal extends Span {
+  /** About how many slots of one location it has. */
+  readonly slots: number;
+}
+
+/** Divides checks so that what is sealed of them together is no more than of one with a long history. */
+export function sealedTogether(seals: ReadonlyMap<string, NextSeal>): string[][] {
+  const portions: string[][] = [];
+  let left = 0;
+  for (const [id, { slots }] of seals) {
+    if (slots > left) {
+      portions.push([]);
+      left = slotsPerSeal;
+    }
+    portions.at(-1)?.push(id);
+    left -= slots;
+  }
+  return portions;
 }
 
 /** A check, and the instant from which its slots are asked for. */

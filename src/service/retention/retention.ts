@@ -4,6 +4,7 @@ import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-sto
 import { keptMs } from '@picket/platform/http/idempotency/idempotency.ts';
 import type { Days, Part } from '@picket/platform/store/days/days.ts';
 import type { Store } from '@picket/platform/store/store.ts';
+import { sealedTogether } from '../coverage/slot-days.ts';
 import { confirmableMs } from '../pages/subscriptions/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import { isLockTimeout } from './day-keeper.ts';
@@ -133,8 +134,8 @@ export class Retention {
       const isSealed = await this.#store.transaction((on) => on.resultColumns.sealNext(id, now));
       isLeft = isLeft || isSealed;
     }
-    for (const id of (await slotDays.nextSeals(checkIds, now)).keys()) {
-      const isSealed = await this.#store.transaction((on) => on.slotDays.sealNext(id, now));
+    for (const ids of sealedTogether(await slotDays.nextSeals(checkIds, now))) {
+      const isSealed = await this.#store.transaction((on) => on.slotDays.sealTogether(ids, now));
       isLeft = isLeft || isSealed;
     }
     return isLeft;
