@@ -27,7 +27,7 @@ interface HeldSlot {
  * The schedule of all checks: `check_slots` has a narrow row for each. A turn of the scheduler changes nothing else, so
  * that a slot costs no new version of a row with a definition, nor entries in its indexes (ADR 54).
  *
- * Locks: whoever changes a check locks its row, then its slot. The scheduler locks slots, and skips those that are held;
+ * Locks: a change of a check locks its row, then its slot. The scheduler locks slots, and skips those that are held;
  * while it holds one, no change of the check is committed. It locks rows of checks only where it changes them, and never
  * waits for them.
  */

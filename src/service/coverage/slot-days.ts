@@ -118,7 +118,7 @@ export class SlotDays {
     return (await this.nextSeals([checkId], now)).get(checkId) ?? null;
   }
 
-  /** The oldest slot of each check that is on its way; omits checks without one. */
+  /** The oldest slot of each check that has not ended; omits checks without one. */
   async #oldestOpen(checkIds: readonly string[]): Promise<Map<string, number>> {
     const rows = await this.#db
       .selectFrom('runs')
@@ -326,7 +326,7 @@ export function sealedTogether(seals: ReadonlyMap<string, NextSeal>): string[][]
   return portions;
 }
 
-/** A check, and the instant from which its slots are asked for. */
+/** A check, and the instant from which its slots are read. */
 type Since = readonly [checkId: string, since: number];
 
 /**

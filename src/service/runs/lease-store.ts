@@ -55,7 +55,7 @@ export interface SessionLeases {
 /** Changes to ledger rows on behalf of agents: claims, renewals and releases of leases. */
 export class Leases extends Repository {
   /**
-   * Leases due runs, and where asked for scheduled ones before their slots, up to the limit of each lane: oldest slot
+   * Leases due runs, and scheduled ones before their slots for agents that take them, up to the limit of each lane: oldest slot
    * first, runs with a renewed wait last. A single statement, which writes nothing if there is nothing to lease. Retries
    * and runs that someone started are never early: they wait for their own time, which is no slot.
    */
