@@ -3,7 +3,7 @@ import { endedAt, isSince } from '@picket/platform/store/days/ended-day.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { changingRuns, isNowOneOf, lockedRuns, type RunIds, slotOrNow, unfinishedRuns } from './store.ts';
+import { changingRuns, isNowOneOf, lockedRuns, slotOrNow, unfinishedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
 // As in store.ts: SQLite uses a partial index only if it sees its states as literals.
@@ -20,8 +20,8 @@ const isRenewed = sql`expires_at - freshness_ms > ready_at + 60000`;
 export interface LaneClaim {
   readonly lane: string;
   readonly limit: number;
-  /** Up to this time it may have scheduled runs before their slots, after those that are due; absent: none. */
-  readonly aheadUntil?: number | undefined;
+  /** After those that are due, scheduled runs with slots up to this time; absent: none. */
+  readonly until?: number;
 }
 
 export interface ClaimFilter {
@@ -37,13 +37,6 @@ export interface ClaimFilter {
   readonly leaseUntil: number;
 }
 
-/** Runs that a claim may have before they are due. */
-export interface ClaimAhead {
-  readonly lanes: readonly LaneClaim[];
-  /** Slots up to this time. */
-  readonly until: number;
-}
-
 export interface SessionLeases {
   readonly locationId: string;
   readonly agentId: string;
@@ -55,26 +48,12 @@ export interface SessionLeases {
 /** Changes to ledger rows on behalf of agents: claims, renewals and releases of leases. */
 export class Leases extends Repository {
   /**
-   * Leases due runs, and scheduled ones before their slots for agents that take them, up to the limit of each lane: oldest slot
-   * first, runs with a renewed wait last. A single statement, which writes nothing if there is nothing to lease. Retries
-   * and runs that someone started are never early: they wait for their own time, which is no slot.
+   * Leases due runs, and scheduled ones before their slots for agents that take them, up to the limit of each lane:
+   * oldest slot first, runs with a renewed wait last. A single statement, which writes nothing if there is nothing to
+   * lease. Retries and runs that someone started are never early: they wait for their own time, which is no slot.
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
-    return this.#lease(filter, (lane) => this.#due(filter, lane), filter.lanes);
-  }
-
-  /** Leases scheduled runs before their slots alone, earliest first. */
-  async claimAhead(filter: ClaimFilter, ahead: ClaimAhead): Promise<RunRow[]> {
-    if (ahead.lanes.length === 0) return [];
-    return this.#lease(filter, (lane) => this.#early(filter, lane, ahead.until), ahead.lanes);
-  }
-
-  async #lease(
-    filter: ClaimFilter,
-    which: (lane: LaneClaim) => RawBuilder<boolean>,
-    lanes: readonly LaneClaim[],
-  ): Promise<RunRow[]> {
     const rows = await changingRuns(this.db)
       .set((eb) => ({
         state: 'leased',
@@ -85,39 +64,24 @@ export class Leases extends Repository {
         claim_number: filter.claimNumber,
         first_leased_at: eb.fn.coalesce('first_leased_at', slotOrNow(filter.now)),
       }))
-      .where((eb) => eb.or(lanes.map(which)))
+      .where((eb) => eb.or(filter.lanes.map((lane) => this.#first(filter, lane))))
       .where(isNowOneOf([queued]))
       .returningAll()
       .execute();
     return rows.sort((left, right) => left.slot_at - right.slot_at);
   }
 
-  #due(filter: ClaimFilter, lane: LaneClaim): RawBuilder<boolean> {
+  #first(filter: ClaimFilter, { lane, limit, until }: LaneClaim): RawBuilder<boolean> {
     const { now } = filter;
-    const { aheadUntil } = lane;
-    return this.#first(filter, lane, (runs) =>
-      runs.where((eb) => {
-        const isDue = eb.and([eb('ready_at', '<=', now), eb('expires_at', '>', now)]);
-        return aheadUntil === undefined ? isDue : eb.or([isDue, isEarly(now, aheadUntil)]);
-      }),
-    );
-  }
-
-  #early(filter: ClaimFilter, lane: LaneClaim, until: number): RawBuilder<boolean> {
-    return this.#first(filter, lane, (runs) => runs.where(isEarly(filter.now, until)));
-  }
-
-  #first(
-    filter: ClaimFilter,
-    { lane, limit }: LaneClaim,
-    restrict: (runs: RunIds) => RunIds,
-  ): RawBuilder<boolean> {
-    const all = unfinishedRuns(this.db)
+    const ids = unfinishedRuns(this.db)
       .select('id')
       .where('location_id', '=', filter.locationId)
       .where('lane', '=', lane)
-      .where('state', '=', queued);
-    const ids = restrict(all)
+      .where('state', '=', queued)
+      .where((eb) => {
+        const isDue = eb.and([eb('ready_at', '<=', now), eb('expires_at', '>', now)]);
+        return until === undefined ? isDue : eb.or([isDue, isEarly(now, until)]);
+      })
       .where(this.dialect.inList('check_type', filter.checkTypes))
       .where((eb) => eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.needs)]))
       // Runs that have outlived their first wait yield to others: a long session must not starve the schedule.

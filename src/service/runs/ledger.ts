@@ -166,14 +166,15 @@ export class Ledger {
     request: ClaimRequest,
   ): Promise<RunRow[]> {
     const now = this.#clock.wallMs();
-    const { aheadSlots } = request;
-    const until = now + request.aheadMs;
     const filter = {
       locationId,
-      // Mostly an agent takes as many early runs as it has free slots: one statement finds both.
       lanes: freeLanes.map((lane) => {
         const limit = request.freeSlots[lane];
-        return { lane, limit, aheadUntil: aheadSlots[lane] >= limit ? until : undefined };
+        const early = request.aheadSlots[lane];
+        // One statement finds due runs and, after them, early ones: together no more than it takes of these.
+        return early === 0
+          ? { lane, limit }
+          : { lane, limit: Math.min(limit, early), until: now + request.aheadMs };
       }),
       checkTypes: request.checkTypes,
       needs: metNeeds(request.runtimes, request.browsers),
@@ -184,18 +185,7 @@ export class Ledger {
       leaseUntil: now + this.leaseTtlMs,
     };
     // A run that ends at this moment is moved to another partition, which a statement may be unable to follow.
-    const runs = await this.#store.retrying(({ leases }) => leases.claim(filter));
-    // An agent that has due runs to start takes no early ones.
-    const early = filter.lanes.flatMap(({ lane, limit, aheadUntil }) => {
-      const isFull = runs.filter((run) => run.lane === lane).length >= limit;
-      const slots = aheadSlots[lane];
-      return isFull || aheadUntil !== undefined || slots === 0 ? [] : [{ lane, limit: slots }];
-    });
-    if (early.length === 0) return runs;
-    return [
-      ...runs,
-      ...(await this.#store.retrying(({ leases }) => leases.claimAhead(filter, { lanes: early, until }))),
-    ];
+    return this.#store.retrying(({ leases }) => leases.claim(filter));
   }
 
   /** Everything an agent needs to run its leases. */

@@ -63,11 +63,14 @@ export function earlyClaimSuite(stage: StoreStage): void {
     const first = await agent.claim({ ...ahead, freeSlots: { probe: 1 } });
     const others = await agent.claim({ ...ahead, freeSlots: { probe: 3 } });
     expect([first, others].map((runs) => runs.map((run) => slotAt - run.slotAt))).toEqual([[700], [600, 0]]);
-    // More free slots than early ones: those that are due, and then as many early ones as it takes.
-    await harness.store.runs.insert([copy(slotAt - 800), copy(slotAt + 1), copy(slotAt + 2)]);
-    const few = { aheadMs: 2_000, aheadSlots: { probe: 1 } };
-    const last = await agent.claim({ ...few, freeSlots: { probe: 5 } });
-    expect(last.map((run) => slotAt - run.slotAt)).toEqual([800, -1]);
+    // With early ones it gets no more than it takes of these; without, as many as it has free slots.
+    await harness.store.runs.insert([-900, -800, 1, 2].map((ms) => copy(slotAt + ms)));
+    const three = await agent.claim({ ...ahead, aheadSlots: { probe: 3 }, freeSlots: { probe: 5 } });
+    expect(three.map((run) => slotAt - run.slotAt)).toEqual([900, 800, -1]);
+    await harness.store.runs.insert([-950, -850].map((ms) => copy(slotAt + ms)));
+    expect((await agent.claim({ freeSlots: { probe: 5 } })).map((run) => slotAt - run.slotAt)).toEqual([
+      950, 850,
+    ]);
   });
 
   it('never ends a slot before its time, and no slot of a paused check becomes a run', async () => {
