@@ -2,7 +2,14 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { isInParts, nextOfParts } from '@picket/platform/store/engine/schedule-parts.ts';
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
-import { type Check, fromRow, slotColumns } from './stored-definition.ts';
+import {
+  type Check,
+  type CheckColumns,
+  definedColumns,
+  fromRow,
+  plannedColumns,
+  slotColumns,
+} from './stored-definition.ts';
 import type { CheckRow } from './tables.ts';
 import type { PlannedSlots } from './timing/slot-state.ts';
 
@@ -20,7 +27,7 @@ interface HeldSlot {
  * The schedule of all checks: `check_slots` has a narrow row for each. A turn of the scheduler changes nothing else, so
  * that a slot costs no new version of a row with a definition, nor entries in its indexes (ADR 54).
  *
- * Locks: whoever changes a check locks its row, then its slot. The scheduler locks slots, and skips those that are held;
+ * Locks: a change of a check locks its row, then its slot. The scheduler locks slots, and skips those that are held;
  * while it holds one, no change of the check is committed. It locks rows of checks only where it changes them, and never
  * waits for them.
  */
@@ -103,11 +110,11 @@ export class DueChecks extends Repository {
    * left out, because its writer waits for the slot.
    */
   async #checksOf(held: readonly HeldSlot[]): Promise<Check[]> {
-    const rows = new Map<string, Selectable<CheckRow>>();
+    const rows = new Map<string, CheckColumns>();
     for (const [isPlain, slots] of Map.groupBy(held, ({ is_plain: plain }) => plain === 1)) {
       const own = this.db
         .selectFrom('checks')
-        .selectAll()
+        .select([...definedColumns, ...plannedColumns])
         .where(
           this.dialect.inList(
             'id',

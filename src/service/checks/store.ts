@@ -12,6 +12,7 @@ import {
   columns,
   type DefinedCheck,
   definedCheck,
+  definedColumns,
   fromRow,
   slotColumns,
 } from './stored-definition.ts';
@@ -122,7 +123,7 @@ export class Checks extends DueChecks {
     if (ids.length === 0) return new Map();
     const rows = await this.db
       .selectFrom('checks')
-      .selectAll()
+      .select(definedColumns)
       .where(this.dialect.inList('id', [...new Set(ids)]))
       .execute();
     return new Map(rows.map((row) => [row.id, definedCheck(row)]));

@@ -114,7 +114,31 @@ export function slotColumns(slots: PlannedSlots) {
 /** A check without its slots. */
 export type DefinedCheck = Omit<Check, 'slots'>;
 
-export function definedCheck(row: Selectable<CheckRow>): DefinedCheck {
+/** Columns of a check that are read with its definition. */
+export const definedColumns = [
+  'id',
+  'account_id',
+  'group_id',
+  'name',
+  'check_type',
+  'activated',
+  'definition',
+  'created',
+  'updated',
+] as const satisfies (keyof CheckRow)[];
+
+/** Columns of the plan of its slots. */
+export const plannedColumns = [
+  'planned_at',
+  'newest_slot_at',
+  'second_slot_at',
+  'third_slot_at',
+  'newest_fresh_ms',
+  'rests_from',
+  'slot_number',
+] as const satisfies (keyof CheckRow)[];
+
+export function definedCheck(row: Pick<Selectable<CheckRow>, (typeof definedColumns)[number]>): DefinedCheck {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -128,8 +152,13 @@ export function definedCheck(row: Selectable<CheckRow>): DefinedCheck {
   };
 }
 
+export type CheckColumns = Pick<
+  Selectable<CheckRow>,
+  (typeof definedColumns)[number] | (typeof plannedColumns)[number]
+>;
+
 /** @param row with its next slot, which is in `check_slots`. */
-export function fromRow(row: Selectable<CheckRow> & { readonly due_at: number | null }): Check {
+export function fromRow(row: CheckColumns & { readonly due_at: number | null }): Check {
   return {
     ...definedCheck(row),
     slots: {

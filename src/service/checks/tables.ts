@@ -15,7 +15,7 @@ export interface CheckRow {
   definition: string;
   created: number;
   updated: number | null;
-  /** What the last change of the check set: a trigger copies it to `check_slots`, where the scheduler moves it on. */
+  /** Its next slot after the last change of the check. A trigger copies it to `check_slots`, where the scheduler moves it on. */
   next_slot_at: number | null;
   /** When that was computed; null for checks with a plain grid, and the following up to `rests_from`, too. */
   planned_at: number | null;

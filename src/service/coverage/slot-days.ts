@@ -65,89 +65,164 @@ export class SlotDays {
 
   /** How far the slots of a check are sealed; 0 before the first seal. */
   async sealedUntil(checkId: string): Promise<number> {
-    const seal = await this.#db
-      .selectFrom('slot_seals')
-      .select('until_ms')
-      .where('check_id', '=', checkId)
-      .executeTakeFirst();
-    return seal?.until_ms ?? 0;
+    return (await this.#sealedUntil([checkId])).get(checkId) ?? 0;
   }
 
-  /** The next span that can be sealed, or null. Cheap: in most cases it reads one row. */
-  async nextSeal(checkId: string, now: number): Promise<Span | null> {
-    const since = await this.sealedUntil(checkId);
-    if (since + sealMs > now - settledAfterMs) return null;
-    const check = await this.#db
+  async #sealedUntil(checkIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.#db
+      .selectFrom('slot_seals')
+      .select(['check_id', 'until_ms'])
+      .where(this.#dialect.inList('check_id', checkIds))
+      .execute();
+    return new Map(rows.map(({ check_id: id, until_ms: until }) => [id, until]));
+  }
+
+  /**
+   * The next span of each check that can be sealed; omits checks without one. Mostly it reads one row of each: a
+   * statement for many checks, because rounds over all checks look at each of them every minute.
+   */
+  async nextSeals(checkIds: readonly string[], now: number): Promise<Map<string, NextSeal>> {
+    if (checkIds.length === 0) return new Map();
+    const sealed = await this.#sealedUntil(checkIds);
+    const since = checkIds
+      .map((id) => [id, sealed.get(id) ?? 0] as const)
+      .filter(([, at]) => at + sealMs <= now - settledAfterMs);
+    if (since.length === 0) return new Map();
+    const ids = since.map(([id]) => id);
+    const checks = await this.#db
       .selectFrom('check_slots')
-      .select(['next_slot_at', 'interval_ms'])
-      .where('check_id', '=', checkId)
-      .executeTakeFirst();
-    if (!check) return null;
-    const open = await this.#db
+      .select(['check_id', 'next_slot_at', 'interval_ms'])
+      .where(this.#dialect.inList('check_id', ids))
+      .execute();
+    const known = new Map(checks.map((check) => [check.check_id, check]));
+    // Read after the next slots: one that became a run meanwhile counts as not due yet.
+    const open = await this.#oldestOpen(ids);
+    const oldest = await this.#oldestSlots(since);
+    return new Map(
+      since.flatMap(([id, from]) => {
+        const check = known.get(id);
+        const oldestAt = oldest.get(id);
+        if (!check || oldestAt === undefined) return [];
+        const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open.get(id) ?? now);
+        // Keeps transactions small when a long history is sealed.
+        const longestMs = Math.max(sealMs, startOf(slotsPerSeal * check.interval_ms, sealMs));
+        const to = Math.min(startOf(settled, sealMs), startOf(oldestAt, sealMs) + longestMs);
+        const slots = Math.ceil((to - oldestAt) / check.interval_ms);
+        return to > oldestAt ? [[id, { from, to, slots }] as const] : [];
+      }),
+    );
+  }
+
+  /** The next span of a check that can be sealed, or null. */
+  async nextSeal(checkId: string, now: number): Promise<NextSeal | null> {
+    return (await this.nextSeals([checkId], now)).get(checkId) ?? null;
+  }
+
+  /** The oldest slot of each check that has not ended; omits checks without one. */
+  async #oldestOpen(checkIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.#db
       .selectFrom('runs')
-      .select((eb) => eb.fn.min('slot_at').as('at'))
-      .where('check_id', '=', checkId)
+      .select((eb) => ['check_id', eb.fn.min('slot_at').as('at')])
+      .where(this.#dialect.inList('check_id', checkIds))
       .where(isUnfinished)
       .where('ended', 'is', null)
       // One condition, so that SQLite uses the small index of unfinished runs, not that of all scheduled runs.
       .where((eb) => eb.fn.coalesce('check_session_id', 'test_session_id'), 'is', null)
-      .executeTakeFirst();
-    const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open?.at ?? now);
-    const oldest = await this.#oldestSlot(checkId, since);
-    if (oldest === null) return null;
-    // Keeps transactions small when a long history is sealed.
-    const longestMs = Math.max(sealMs, startOf(slotsPerSeal * check.interval_ms, sealMs));
-    const until = Math.min(startOf(settled, sealMs), startOf(oldest, sealMs) + longestMs);
-    return until > oldest ? { from: since, to: until } : null;
+      .groupBy('check_id')
+      .execute();
+    return new Map(rows.map(({ check_id: id, at }) => [id, at]));
   }
 
-  async #oldestSlot(checkId: string, since: number): Promise<number | null> {
-    const row = await this.#db
-      .selectFrom('runs')
-      .select((eb) => eb.fn.min('slot_at').as('at'))
-      .where('check_id', '=', checkId)
-      .where(isSince(since))
-      .where('slot_at', '>=', since)
-      .where('check_session_id', 'is', null)
-      .where('test_session_id', 'is', null)
-      .executeTakeFirst();
-    return row?.at ?? null;
+  /** The oldest slot of each check at or after an instant; omits checks without one. */
+  async #oldestSlots(since: readonly Since[]): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    for (const part of inParts(since)) {
+      const earliest = leastOf(part.map(([, at]) => at));
+      const { rows } = await sql<{ check_id: string; oldest: number | null }>`
+        select asked.check_id, (select min(runs.slot_at) from runs
+          where runs.check_id = asked.check_id and runs.slot_at >= asked.since and ${isSince(earliest)}
+            and runs.check_session_id is null and runs.test_session_id is null) as oldest
+        from ${this.#dialect.pairRows(['check_id', 'since'], part)} as asked`.execute(this.#db);
+      for (const { check_id: id, oldest } of rows) if (oldest !== null) found.set(id, oldest);
+    }
+    return found;
   }
 
-  /** Seals the next span, within a transaction. Returns false if there is nothing to seal, or the check is deleted. */
+  /** Seals the next span of a check, within a transaction. Returns false if there is nothing to seal, or it is deleted. */
   async sealNext(checkId: string, now: number): Promise<boolean> {
-    // Locked, so that a concurrent deletion of the check also deletes the new rows.
-    const check = await this.#db
+    return this.sealTogether([checkId], now);
+  }
+
+  /**
+   * Seals the next span of each check, within a transaction: the same few statements as for one. Returns whether there
+   * was anything to seal.
+   */
+  async sealTogether(checkIds: readonly string[], now: number): Promise<boolean> {
+    // Locked, so that a concurrent deletion of a check also deletes the new rows.
+    const locked = await this.#db
       .selectFrom('checks')
       .select('id')
-      .where('id', '=', checkId)
+      .where(this.#dialect.inList('id', checkIds))
+      .orderBy('id')
       .modifyEnd(this.#dialect.forUpdate)
-      .executeTakeFirst();
-    const seal = check && (await this.nextSeal(checkId, now));
-    if (!seal) return false;
-    const fresh = (await this.#unsealed([[checkId, seal.from]], seal)).get(checkId) ?? [];
-    for (const [day, segments] of byDay(fresh)) await this.#addToDay(checkId, day, segments);
-    await this.#db
-      .insertInto('slot_seals')
-      .values({ check_id: checkId, until_ms: seal.to })
-      .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ until_ms: seal.to }))
       .execute();
+    const seals = await this.nextSeals(
+      locked.map(({ id }) => id),
+      now,
+    );
+    if (seals.size === 0) return false;
+    const fresh: (readonly [checkId: string, day: number, segments: SlotSegment[]])[] = [];
+    for (const [to, own] of Map.groupBy(seals, ([, seal]) => seal.to)) {
+      const since = own.map(([id, { from }]) => [id, from] as const);
+      const earliest = leastOf(since.map(([, at]) => at));
+      for (const [id, segments] of await this.#unsealed(since, { from: earliest, to })) {
+        for (const [day, part] of byDay(segments)) fresh.push([id, day, part]);
+      }
+    }
+    await this.#addToDays(fresh);
+    const ends = [...seals].map(([id, { to }]) => ({ check_id: id, until_ms: to }));
+    for (const portion of this.#dialect.portions(ends)) {
+      await this.#db
+        .insertInto('slot_seals')
+        .values(portion)
+        .onConflict((conflict) =>
+          conflict.column('check_id').doUpdateSet((eb) => ({ until_ms: eb.ref('excluded.until_ms') })),
+        )
+        .execute();
+    }
     return true;
   }
 
-  async #addToDay(checkId: string, day: number, segments: readonly SlotSegment[]): Promise<void> {
-    const row = await this.#db
+  async #addToDays(fresh: readonly (readonly [checkId: string, day: number, segments: SlotSegment[]])[]) {
+    if (fresh.length === 0) return;
+    const stored = await this.#db
       .selectFrom('slot_days')
-      .select('content')
-      .where('check_id', '=', checkId)
-      .where('day_ms', '=', day)
-      .executeTakeFirst();
-    const content = encodeSegments(joined([...(row ? decodeSegments(row.content) : []), ...segments]));
-    await this.#db
-      .insertInto('slot_days')
-      .values({ check_id: checkId, day_ms: day, content })
-      .onConflict((conflict) => conflict.columns(['check_id', 'day_ms']).doUpdateSet({ content }))
+      .selectAll()
+      .where(
+        this.#dialect.inList(
+          'check_id',
+          fresh.map(([id]) => id),
+        ),
+      )
+      .where('day_ms', 'in', [...new Set(fresh.map(([, day]) => day))])
       .execute();
+    const contents = new Map(stored.map((row) => [`${row.check_id} ${row.day_ms}`, row.content]));
+    const rows = fresh.map(([id, day, segments]) => {
+      const before = contents.get(`${id} ${day}`);
+      const content = encodeSegments(joined([...(before ? decodeSegments(before) : []), ...segments]));
+      return { check_id: id, day_ms: day, content };
+    });
+    for (const portion of this.#dialect.portions(rows)) {
+      await this.#db
+        .insertInto('slot_days')
+        .values(portion)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['check_id', 'day_ms'])
+            .doUpdateSet((eb) => ({ content: eb.ref('excluded.content') })),
+        )
+        .execute();
+    }
   }
 
   /** Slots of checks that were due in a span or near it, sealed or not, by check. */
@@ -190,16 +265,9 @@ export class SlotDays {
   }
 
   /** From the ledger: records of checks that begin at or after an instant, if they overlap the span. */
-  async #unsealed(
-    since: readonly (readonly [checkId: string, since: number])[],
-    { from, to }: Span,
-  ): Promise<Map<string, SlotSegment[]>> {
+  async #unsealed(since: readonly Since[], { from, to }: Span): Promise<Map<string, SlotSegment[]>> {
     const found = new Map<string, SlotSegment[]>();
-    // PostgreSQL has no statistics on the instants in pairs and would read the whole ledger for the few unsealed slots,
-    // unless it is given a single lower bound. A check without any seal would make that bound useless for the others.
-    const parts = [since.filter(([, at]) => at > 0), since.filter(([, at]) => at === 0)];
-    for (const part of parts) {
-      if (part.length === 0) continue;
+    for (const part of inParts(since)) {
       const rows = await this.#ledgerSlots(part, { from, to });
       const results = await finalResultsOf(this.#db, this.#dialect, rows, ['has_errors']);
       for (const row of rows) {
@@ -211,10 +279,7 @@ export class SlotDays {
     return found;
   }
 
-  async #ledgerSlots(
-    since: readonly (readonly [checkId: string, since: number])[],
-    { from, to }: Span,
-  ): Promise<LedgerSlots[]> {
+  async #ledgerSlots(since: readonly Since[], { from, to }: Span): Promise<LedgerSlots[]> {
     const earliest = leastOf(since.map(([, at]) => at));
     const { rows } = await sql<LedgerSlots>`
       select runs.id, runs.check_id, runs.slot_location, runs.slot_at, runs.slot_count, runs.state, runs.reason,
@@ -238,6 +303,40 @@ export class SlotDays {
     const done = await this.#db.deleteFrom('slot_days').where(days).executeTakeFirst();
     return Number(done.numDeletedRows);
   }
+}
+
+/** A span of a check that can be sealed. */
+export interface NextSeal extends Span {
+  /** About how many slots of one location it has. */
+  readonly slots: number;
+}
+
+/** Divides checks so that what is sealed of them together is no more than of one with a long history. */
+export function sealedTogether(seals: ReadonlyMap<string, NextSeal>): string[][] {
+  const portions: string[][] = [];
+  let left = 0;
+  for (const [id, { slots }] of seals) {
+    if (slots > left) {
+      portions.push([]);
+      left = slotsPerSeal;
+    }
+    portions.at(-1)?.push(id);
+    left -= slots;
+  }
+  return portions;
+}
+
+/** A check, and the instant from which its slots are read. */
+type Since = readonly [checkId: string, since: number];
+
+/**
+ * Those with a seal, and those without. PostgreSQL has no statistics on the instants in pairs and would read the whole
+ * ledger for the few unsealed slots, unless it is given a single lower bound. A check without any seal would make that
+ * bound useless for the others.
+ */
+function inParts(since: readonly Since[]): readonly (readonly Since[])[] {
+  const parts = [since.filter(([, at]) => at > 0), since.filter(([, at]) => at === 0)];
+  return parts.filter((part) => part.length > 0);
 }
 
 function segmentOf(row: LedgerSlots, hasErrors: boolean): SlotSegment {

@@ -4,6 +4,7 @@ import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-sto
 import { keptMs } from '@picket/platform/http/idempotency/idempotency.ts';
 import type { Days, Part } from '@picket/platform/store/days/days.ts';
 import type { Store } from '@picket/platform/store/store.ts';
+import { sealedTogether } from '../coverage/slot-days.ts';
 import { confirmableMs } from '../pages/subscriptions/subscribing.ts';
 import { artifactKey } from '../results/artifacts/intake.ts';
 import { isLockTimeout } from './day-keeper.ts';
@@ -30,7 +31,7 @@ export interface RetentionOptions {
   readonly retention: RetentionTimes;
 }
 
-const checksPerTurn = 20;
+const checksPerTurn = 100;
 const chunksPerTurn = 500;
 /** How long a turn deletes rows of one kind. */
 const turnMs = 500;
@@ -115,8 +116,7 @@ export class Retention {
   async #lookAtChecks(now: number): Promise<boolean> {
     const ids = await this.#store.retired.checkIdsAfter(this.#cursor, checksPerTurn);
     let isLeft = false;
-    const oldest = await this.#store.resultColumns.oldestUnsealed(ids, now);
-    for (const id of ids) isLeft = (await this.#sealSome(id, oldest.get(id), now)) || isLeft;
+    isLeft = (await this.#sealSome(ids, now)) || isLeft;
     isLeft = (await this.#removeResults(ids, now)) || isLeft;
     isLeft = (await this.#prune(ids, now)) || isLeft;
     // Checks with much work left are continued on the next turn.
@@ -125,23 +125,20 @@ export class Retention {
     return ids.length === checksPerTurn;
   }
 
-  /** Seals one chunk of results and one of slots; returns whether there may be more. */
-  async #sealSome(checkId: string, oldest: number | undefined, now: number): Promise<boolean> {
-    const store = this.#store;
-    let isSealing =
-      oldest !== undefined && (await store.resultColumns.nextSeal(checkId, now, oldest)) !== null;
-    if (isSealing) {
-      isSealing = await store.transaction((repositories) =>
-        repositories.resultColumns.sealNext(checkId, now),
-      );
+  /** Seals one chunk of results and one of slots of each check; returns whether there may be more. */
+  async #sealSome(checkIds: readonly string[], now: number): Promise<boolean> {
+    const { resultColumns, slotDays } = this.#store;
+    const oldest = await resultColumns.oldestUnsealed(checkIds, now);
+    let isLeft = false;
+    for (const id of await resultColumns.sealable(oldest, now)) {
+      const isSealed = await this.#store.transaction((on) => on.resultColumns.sealNext(id, now));
+      isLeft = isLeft || isSealed;
     }
-    let isSealingSlots = (await store.slotDays.nextSeal(checkId, now)) !== null;
-    if (isSealingSlots) {
-      isSealingSlots = await store.transaction((repositories) =>
-        repositories.slotDays.sealNext(checkId, now),
-      );
+    for (const ids of sealedTogether(await slotDays.nextSeals(checkIds, now))) {
+      const isSealed = await this.#store.transaction((on) => on.slotDays.sealTogether(ids, now));
+      isLeft = isLeft || isSealed;
     }
-    return isSealing || isSealingSlots;
+    return isLeft;
   }
 
   /** Deletes old sealed results, and heartbeat events; returns whether there may be more. */

@@ -3,7 +3,7 @@ import { endedAt, isSince } from '@picket/platform/store/days/ended-day.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { changingRuns, isNowOneOf, lockedRuns, type RunIds, slotOrNow, unfinishedRuns } from './store.ts';
+import { changingRuns, isNowOneOf, lockedRuns, slotOrNow, unfinishedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
 // As in store.ts: SQLite uses a partial index only if it sees its states as literals.
@@ -16,9 +16,17 @@ const leased = sql.lit('leased' as const);
  */
 const isRenewed = sql`expires_at - freshness_ms > ready_at + 60000`;
 
+/** Runs of a lane that a claim asks for. */
+export interface LaneClaim {
+  readonly lane: string;
+  readonly limit: number;
+  /** After those that are due, scheduled runs with slots up to this time; absent: none. */
+  readonly until?: number;
+}
+
 export interface ClaimFilter {
   readonly locationId: string;
-  readonly lanes: readonly { readonly lane: string; readonly limit: number }[];
+  readonly lanes: readonly LaneClaim[];
   readonly checkTypes: readonly string[];
   /** Needs that the agent meets (agent-presence/needed-browsers.ts): runs with others are left to agents that meet them. */
   readonly needs: readonly string[];
@@ -27,13 +35,6 @@ export interface ClaimFilter {
   readonly claimNumber: number | null;
   readonly now: number;
   readonly leaseUntil: number;
-}
-
-/** Runs that a claim may have before they are due. */
-export interface ClaimAhead {
-  readonly lanes: ClaimFilter['lanes'];
-  /** Slots up to this time. */
-  readonly until: number;
 }
 
 export interface SessionLeases {
@@ -47,28 +48,12 @@ export interface SessionLeases {
 /** Changes to ledger rows on behalf of agents: claims, renewals and releases of leases. */
 export class Leases extends Repository {
   /**
-   * Leases due runs up to the limit of each lane: oldest slot first, runs with a renewed wait last. A single statement,
-   * which writes nothing if nothing is due.
+   * Leases due runs, and scheduled ones before their slots for agents that take them, up to the limit of each lane:
+   * oldest slot first, runs with a renewed wait last. A single statement, which writes nothing if there is nothing to
+   * lease. Retries and runs that someone started are never early: they wait for their own time, which is no slot.
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
-    return this.#lease(filter, (lane) => this.#due(filter, lane), filter.lanes);
-  }
-
-  /**
-   * Leases scheduled runs whose slots are not due yet, earliest first. Retries and runs that someone started are never
-   * among them: they wait for their own time, which is no slot.
-   */
-  async claimAhead(filter: ClaimFilter, ahead: ClaimAhead): Promise<RunRow[]> {
-    if (ahead.lanes.length === 0) return [];
-    return this.#lease(filter, (lane) => this.#early(filter, lane, ahead.until), ahead.lanes);
-  }
-
-  async #lease(
-    filter: ClaimFilter,
-    which: (lane: ClaimFilter['lanes'][number]) => RawBuilder<boolean>,
-    lanes: ClaimFilter['lanes'],
-  ): Promise<RunRow[]> {
     const rows = await changingRuns(this.db)
       .set((eb) => ({
         state: 'leased',
@@ -79,36 +64,24 @@ export class Leases extends Repository {
         claim_number: filter.claimNumber,
         first_leased_at: eb.fn.coalesce('first_leased_at', slotOrNow(filter.now)),
       }))
-      .where((eb) => eb.or(lanes.map(which)))
+      .where((eb) => eb.or(filter.lanes.map((lane) => this.#first(filter, lane))))
       .where(isNowOneOf([queued]))
       .returningAll()
       .execute();
     return rows.sort((left, right) => left.slot_at - right.slot_at);
   }
 
-  #due(filter: ClaimFilter, lane: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
-    return this.#first(filter, lane, (runs) =>
-      runs.where('ready_at', '<=', filter.now).where('expires_at', '>', filter.now),
-    );
-  }
-
-  #early(filter: ClaimFilter, lane: ClaimFilter['lanes'][number], until: number): RawBuilder<boolean> {
-    return this.#first(filter, lane, (runs) =>
-      runs.where('slot_at', '>', filter.now).where('slot_at', '<=', until).where('ready_at', '<=', until),
-    );
-  }
-
-  #first(
-    filter: ClaimFilter,
-    { lane, limit }: ClaimFilter['lanes'][number],
-    restrict: (runs: RunIds) => RunIds,
-  ): RawBuilder<boolean> {
-    const all = unfinishedRuns(this.db)
+  #first(filter: ClaimFilter, { lane, limit, until }: LaneClaim): RawBuilder<boolean> {
+    const { now } = filter;
+    const ids = unfinishedRuns(this.db)
       .select('id')
       .where('location_id', '=', filter.locationId)
       .where('lane', '=', lane)
-      .where('state', '=', queued);
-    const ids = restrict(all)
+      .where('state', '=', queued)
+      .where((eb) => {
+        const isDue = eb.and([eb('ready_at', '<=', now), eb('expires_at', '>', now)]);
+        return until === undefined ? isDue : eb.or([isDue, isEarly(now, until)]);
+      })
       .where(this.dialect.inList('check_type', filter.checkTypes))
       .where((eb) => eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.needs)]))
       // Runs that have outlived their first wait yield to others: a long session must not starve the schedule.
@@ -277,6 +250,11 @@ export class Leases extends Repository {
         .where('session_id', '=', held.sessionId),
     );
   }
+}
+
+/** Whether the slot of a queued run is in the near future, and nothing but its slot is waited for. */
+function isEarly(now: number, until: number): RawBuilder<boolean> {
+  return sql<boolean>`(slot_at > ${now} and slot_at <= ${until} and ready_at <= ${until})`;
 }
 
 /**

@@ -168,7 +168,14 @@ export class Ledger {
     const now = this.#clock.wallMs();
     const filter = {
       locationId,
-      lanes: freeLanes.map((lane) => ({ lane, limit: request.freeSlots[lane] })),
+      lanes: freeLanes.map((lane) => {
+        const limit = request.freeSlots[lane];
+        const early = request.aheadSlots[lane];
+        // One statement finds due runs and, after them, early ones: together no more than it takes of these.
+        return early === 0
+          ? { lane, limit }
+          : { lane, limit: Math.min(limit, early), until: now + request.aheadMs };
+      }),
       checkTypes: request.checkTypes,
       needs: metNeeds(request.runtimes, request.browsers),
       agentId: request.agentId,
@@ -178,16 +185,7 @@ export class Ledger {
       leaseUntil: now + this.leaseTtlMs,
     };
     // A run that ends at this moment is moved to another partition, which a statement may be unable to follow.
-    const due = await this.#store.retrying(({ leases }) => leases.claim(filter));
-    // An agent that has due runs to start takes no early ones.
-    const early = filter.lanes.flatMap(({ lane, limit }) => {
-      const isFull = due.filter((run) => run.lane === lane).length >= limit;
-      const slots = Math.min(limit, request.aheadSlots[lane]);
-      return isFull || slots === 0 ? [] : [{ lane, limit: slots }];
-    });
-    if (early.length === 0) return due;
-    const ahead = { lanes: early, until: now + request.aheadMs };
-    return [...due, ...(await this.#store.retrying(({ leases }) => leases.claimAhead(filter, ahead)))];
+    return this.#store.retrying(({ leases }) => leases.claim(filter));
   }
 
   /** Everything an agent needs to run its leases. */

@@ -144,12 +144,16 @@ async function runEarlyAgent({ load, counts, isStopping }: Agent, calls: AgentCa
   const early: LeasedRun[] = [];
   const claims = async () => {
     while (!isStopping()) {
+      // Runs whose slot has come occupy a slot of the agent until they are reported.
+      const now = Date.now();
+      const free = load.slots - early.filter(({ slotAt }) => slotAt <= now).length;
+      if (free <= 0) {
+        await delay(20);
+        continue;
+      }
       const room = Math.min(load.slots, 2 * load.slots - early.length);
-      const probe = room * 2 < load.slots ? 0 : room;
-      const runs = await calls.claim({ aheadMs, aheadSlots: { probe }, waitMs: 1_000 });
-      early.push(...runs);
-      // A full agent waits until runs have started.
-      if (early.length >= 2 * load.slots) await delay(gatherMs / 10);
+      const aheadSlots = { probe: room * 2 < load.slots ? 0 : room };
+      early.push(...(await calls.claim({ freeSlots: { probe: free }, aheadMs, aheadSlots, waitMs: 1_000 })));
     }
   };
   const reports = async () => {

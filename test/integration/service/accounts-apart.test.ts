@@ -71,6 +71,7 @@ const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
     'retention/retention-store',
     'coverage/slot-days',
     'results/artifacts/store',
+    'results/columns/oldest-results',
     'results/columns/result-columns',
     'results/details/detail-counts',
     'results/store',

@@ -34,6 +34,9 @@ export function nextOfParts(parts: readonly number[], limit: number): RawBuilder
       order by check_slots.next_slot_at limit ${perPart}) as next_ones)`;
 }
 
+/** Cost of reading any page, where the next one costs 1. */
+const pageCostInMemory = '1.1';
+
 const isAlive = `held_until > clock_timestamp()
   and exists (select from pg_stat_activity where pid = leaderships.backend_pid)`;
 
@@ -156,9 +159,14 @@ export class ScheduleParts {
     return taken > 0;
   }
 
-  /** Returns the parts of this process, locked until the end of the transaction. */
+  /**
+   * Returns the parts of this process, locked until the end of the transaction. In it PostgreSQL expects pages in memory:
+   * slots are read and written there all the time, and with its default for disks it would read the whole table of them
+   * in each turn rather than find a hundred by their index.
+   */
   async lock(transaction: Kysely<Tables>): Promise<number[]> {
-    const { rows } = await sql<{ name: string }>`select name from leaderships
+    const { rows } = await sql<{ name: string }>`
+      select name, set_config('random_page_cost', ${pageCostInMemory}, true) from leaderships
       where name like 'part %' and holder = ${this.#holder} order by name for key share`.execute(transaction);
     return rows.map(({ name }) => Number(name.slice('part '.length)));
   }

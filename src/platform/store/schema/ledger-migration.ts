@@ -220,7 +220,7 @@ const slotsOf = (row: string) =>
  * Next slots in a narrow table of their own (ADR 54): a turn of the scheduler wrote a new version of the row of each
  * check, with its definition, and an entry into each of its indexes.
  *
- * Whoever creates or changes a check writes its slot to `checks`, and a trigger copies it. So do the turns of builds
+ * A change of a check, or a new one, writes its slot to `checks`, and a trigger copies it. So do the turns of builds
  * that ran before the migration: their slots arrive here, and the slots that this build moves on stay as they were in
  * `checks`. Such a build finds their runs in the ledger and adds none. `checks_due_of_part` and `checks_ahead` are for
  * these builds only.

@@ -1,10 +1,10 @@
-import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import { LruMap } from '@picket/lib/lru.ts';
 import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
 import type { ResultChunkRow } from '../tables.ts';
+import { oldestResults } from './oldest-results.ts';
 import {
   encodedPart,
   encodeFrame,
@@ -99,33 +99,30 @@ export class ResultColumns {
     return new Map(rows.flatMap(({ id, until }) => (until === null ? [] : [[id, until]])));
   }
 
-  /**
-   * Time of the oldest unsealed result that could be sealed, per check; omits checks without one. One statement for
-   * many checks: for those without chunks, every day of results has to be searched.
-   */
+  /** Time of the oldest unsealed result that could be sealed, per check; omits checks without one. */
   async oldestUnsealed(checkIds: readonly string[], now: number): Promise<Map<string, number>> {
     if (checkIds.length === 0) return new Map();
     const sealed = await this.sealedUntilOf(checkIds);
-    const pairs = checkIds.map((id) => [id, sealed.get(id) ?? 0] as const);
-    const earliest = leastOf(pairs.map(([, since]) => since));
-    const { rows } = await sql<{ check_id: string; oldest: number | null }>`
-      select asked.check_id, (select created from results
-        where results.check_id = asked.check_id and result_type = 'FINAL' and created >= asked.since
-          and created >= ${earliest} and created <= ${now - settledAfterMs}
-        order by created limit 1) as oldest
-      from ${this.#dialect.pairRows(['check_id', 'since'], pairs)} as asked`.execute(this.#db);
-    return new Map(rows.flatMap(({ check_id: id, oldest }) => (oldest === null ? [] : [[id, oldest]])));
+    const since = checkIds.map((id) => [id, sealed.get(id) ?? 0] as const);
+    return oldestResults(this.#db, this.#dialect, since, now - settledAfterMs);
   }
 
   /**
-   * Bounds of the chunk that could be sealed next, or null. Cheap: reads only an index.
+   * Those of the checks with a chunk that could be sealed.
    *
-   * @param known time of the oldest unsealed result, if known.
+   * @param oldest time of the oldest unsealed result of each.
    */
-  async nextSeal(checkId: string, now: number, known?: number): Promise<Seal | null> {
-    const since = known ?? (await this.sealedUntil(checkId));
+  async sealable(oldest: ReadonlyMap<string, number>, now: number): Promise<string[]> {
     const latest = now - settledAfterMs;
-    const oldest = known ?? (await this.#createdAt(checkId, { since, latest }, 0));
+    const full = await oldestResults(this.#db, this.#dialect, [...oldest], latest, resultsPerChunk);
+    return [...oldest].flatMap(([id, at]) => (full.has(id) || at + longestChunkMs <= latest ? [id] : []));
+  }
+
+  /** Bounds of the chunk that could be sealed next, or null. Cheap: reads only an index. */
+  async nextSeal(checkId: string, now: number): Promise<Seal | null> {
+    const since = await this.sealedUntil(checkId);
+    const latest = now - settledAfterMs;
+    const oldest = await this.#createdAt(checkId, { since, latest }, 0);
     if (oldest === null) return null;
     const settled = Math.min(latest, await this.#oldestOnItsWay(checkId));
     const end = oldest + longestChunkMs;

@@ -9,6 +9,7 @@ import {
   outcomeOf,
 } from '../../../../src/protocol/runs/coverage.ts';
 import { checkCoverages } from '../../../../src/service/coverage/coverage-query.ts';
+import { sealedTogether } from '../../../../src/service/coverage/slot-days.ts';
 import type { Span } from '../../../../src/service/coverage/slot-segments.ts';
 import type { RunRow } from '../../../../src/service/runs/tables.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
@@ -108,6 +109,39 @@ export function coverageSuite(stage: StoreStage): void {
       }),
       { numRuns: 25 },
     );
+  });
+
+  it('is the same when slots of several checks are sealed together, each up to its own end', async () => {
+    await stage.start();
+    const { store } = stage.harness;
+    const start = Math.floor(stage.clock.wallMs() / hourMs) * hourMs - 30 * hourMs;
+    const ids: string[] = [];
+    for (const minutes of [[0, 1, 2], [5, 1_435, 1_450], [600]]) {
+      const check = await createCheck(stage.harness, { activated: false });
+      const passed = { location: 'lab', kind: 'passed', slotCount: 1 } as const;
+      await insert(
+        check.id,
+        start,
+        minutes.map((minute) => ({ ...passed, minute })),
+      );
+      ids.push(check.id);
+    }
+    const span = { from: start, to: start + 30 * hourMs };
+    const seen = async () => Promise.all(ids.map((id) => read(id, span)));
+    const before = await seen();
+    expect(before.map(({ due }) => due)).toEqual([3, 3, 1]);
+    const gone = [...ids, 'gone'];
+    const seal = (hours: number) =>
+      store.transaction(({ slotDays }) => slotDays.sealTogether(gone, start + hours * hourMs));
+    for (const hours of [2, 12, 30]) {
+      const portions = sealedTogether(await store.slotDays.nextSeals(gone, start + hours * hourMs));
+      expect(portions.flat().every((id) => ids.includes(id))).toBe(true);
+      for (let isMore = true; isMore; ) isMore = await seal(hours);
+      expect(await seen()).toEqual(before);
+    }
+    expect(await store.slotDays.nextSeals(gone, start + 30 * hourMs)).toEqual(new Map());
+    await store.retired.removeRuns(Number.MAX_SAFE_INTEGER, 1000);
+    expect(await seen()).toEqual(before);
   });
 
   it('seals nothing that is still open or not scheduled yet', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { ServiceMetrics } from '../../../../src/service/metrics/metrics.ts';
 import { Scheduler } from '../../../../src/service/runs/scheduler.ts';
@@ -40,6 +41,36 @@ export function earlyClaimSuite(stage: StoreStage): void {
     expect(await agent.claim()).toEqual([]);
     clock.advance(400);
     expect(await agent.claim()).toMatchObject([{ slotAt, leaseNumber: 2 }]);
+  });
+
+  it('gives runs that are due before those that are early, up to the free slots', async () => {
+    await stage.start();
+    const { harness, clock, agent } = stage;
+    const check = await createCheck(harness, { frequency: 10, privateLocations: ['lab'] });
+    const { slotAt } = await lookBeforeSlot(stage, check.id, 400);
+    const [queued] = await stage.runsOf(check.id);
+    if (!queued) throw new Error('no run');
+    const copy = (slot_at: number, fields: Partial<typeof queued> = {}) => ({
+      ...queued,
+      ...{ id: randomUUID(), slot_at, ready_at: slot_at },
+      ...fields,
+    });
+    // A retry waits for its own time, though its slot is past.
+    const copies = [copy(slotAt - 700), copy(slotAt - 600), copy(slotAt - 500, { ready_at: slotAt + 5_000 })];
+    await harness.store.runs.insert(copies);
+    const ahead = { aheadMs: 2_000, aheadSlots: { probe: 5 } };
+    expect(clock.wallMs()).toBe(slotAt - 400);
+    const first = await agent.claim({ ...ahead, freeSlots: { probe: 1 } });
+    const others = await agent.claim({ ...ahead, freeSlots: { probe: 3 } });
+    expect([first, others].map((runs) => runs.map((run) => slotAt - run.slotAt))).toEqual([[700], [600, 0]]);
+    // With early ones it gets no more than it takes of these; without, as many as it has free slots.
+    await harness.store.runs.insert([-900, -800, 1, 2].map((ms) => copy(slotAt + ms)));
+    const three = await agent.claim({ ...ahead, aheadSlots: { probe: 3 }, freeSlots: { probe: 5 } });
+    expect(three.map((run) => slotAt - run.slotAt)).toEqual([900, 800, -1]);
+    await harness.store.runs.insert([-950, -850].map((ms) => copy(slotAt + ms)));
+    expect((await agent.claim({ freeSlots: { probe: 5 } })).map((run) => slotAt - run.slotAt)).toEqual([
+      950, 850,
+    ]);
   });
 
   it('never ends a slot before its time, and no slot of a paused check becomes a run', async () => {
