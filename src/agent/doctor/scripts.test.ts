@@ -62,7 +62,7 @@ it('gives the reason why the thread for scripts ended while it started', async (
   await writeFile(join(runtimes, '2026.04/node_modules/@playwright/test/cli.js'), '');
   await writeFile(join(runtimes, '2026.04/node_modules/playwright-core/browsers.json'), 'not JSON');
   await writeFile(join(runtimes, 'browser'), '', { mode: 0o755 });
-  await using resources = new AsyncDisposableStack();
+  const resources = new AsyncDisposableStack();
   const patient = {
     settings: settingsOf({
       RUNTIMES_DIR: runtimes,
@@ -73,7 +73,8 @@ it('gives the reason why the thread for scripts ended while it started', async (
     signal: new AbortController().signal,
     caCertificates: [] as readonly string[],
   };
-  expect(await sandbox.examine(patient as ExaminedAgent)).toMatchObject({
+  const verdict = await sandbox.examine(patient as ExaminedAgent).finally(() => resources.disposeAsync());
+  expect(verdict).toMatchObject({
     status: 'problem',
     detail: expect.stringMatching(/^the thread for scripts ended: SyntaxError at JSON.parse .*browser-links/),
   });

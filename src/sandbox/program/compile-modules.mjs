@@ -47,7 +47,7 @@ function make() {
   const aside = join(modules, `.picket-compiled-${process.pid}`);
   try {
     mkdirSync(aside);
-    // What modules use that nothing uses is only known once they are not loaded.
+    // Modules that only unused ones use are known once those are not loaded.
     for (let round = 1; round <= rounds; round += 1) {
       const folders = Object.entries(samples()).map(([entry, source]) => {
         const folder = join(place, `${round}-${entry.replaceAll('.', '-')}`);

@@ -4,7 +4,7 @@
  * (compile-modules.mjs). Node's own cache has only those functions that V8 compiles before a module begins: hardly any. This
  * code has all that a run needs, because it is taken when a sample run ends. Changed modules are compiled as usual.
  *
- * Modules of Playwright that no sample used are loaded with the first look at their exports: that is a third of them.
+ * Modules of Playwright that no sample used, about half of them, are loaded with the first look at their exports.
  *
  * Runs only ever read it. V8 does not compare it with its source, so a run that could write it could leave code for other
  * runs: where this process may write, nothing is used.

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -52,6 +54,15 @@ describe('the manifests of runtimes', () => {
   });
 });
 
+interface CompiledCode {
+  readonly roles: readonly string[];
+  compiledFolder(modulesDirectory: string): string;
+  readCompiled(file: string): ReadonlyMap<string, { readonly unused?: readonly string[] | null }>;
+}
+const { roles, compiledFolder, readCompiled } = createRequire(import.meta.url)(
+  '../../../src/sandbox/program/compiled-code.cjs',
+) as CompiledCode;
+
 describe('installed runtimes', () => {
   let sandbox: Sandbox;
   let directory: string;
@@ -74,6 +85,23 @@ describe('installed runtimes', () => {
       await test(runtime);
     });
   }
+
+  itHasRuntime('load what tests use at once, and what they do not use late', async () => {
+    for (const { id, modulesDirectory } of installed) {
+      const folder = compiledFolder(modulesDirectory);
+      // Compiled by another version of Node, or not at all: nothing is late then.
+      if (!existsSync(folder)) continue;
+      for (const role of roles) {
+        const modules = readCompiled(join(folder, role));
+        const unusedOf = (name: string) => modules.get(`modules/playwright${name}`)?.unused ?? undefined;
+        expect(unusedOf('-core/lib/server/webkit/wkPage.js'), `${id} ${role}`).toEqual(
+          expect.arrayContaining(['WKPage']),
+        );
+        expect(unusedOf('/lib/common/testLoader.js'), `${id} ${role}`).toBeUndefined();
+        expect(unusedOf('-core/lib/utils.js'), `${id} ${role}`).toBeUndefined();
+      }
+    }
+  });
 
   itHasRuntime('provide every package that they promise', async () => {
     for (const runtime of installed) {
