@@ -1,6 +1,7 @@
 import { toError } from '@picket/lib/errors.ts';
 import { createLogger } from '@picket/lib/log.ts';
 import { standardOutput } from '@picket/lib/log-destination.ts';
+import { optimizeSooner } from '@picket/lib/process/optimize-sooner.ts';
 import { collectStartGarbage } from '@picket/lib/process/start-garbage.ts';
 import { StopRequests } from '@picket/lib/process/stop-requests.ts';
 import { Agent } from './agent.ts';
@@ -60,6 +61,7 @@ export async function runAgent(
   try {
     await agent.start();
     collectStartGarbage();
+    optimizeSooner();
     const isClean = await stopped.promise;
     log.info({ isClean }, 'stopped');
     if (!isClean) process.exitCode = 1;

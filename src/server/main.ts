@@ -1,6 +1,7 @@
 import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { createLogger, type Logger } from '@picket/lib/log.ts';
 import { standardOutput } from '@picket/lib/log-destination.ts';
+import { optimizeSooner } from '@picket/lib/process/optimize-sooner.ts';
 import { collectStartGarbage } from '@picket/lib/process/start-garbage.ts';
 import { StopRequests } from '@picket/lib/process/stop-requests.ts';
 import { packageVersion } from '@picket/lib/version.ts';
@@ -51,6 +52,7 @@ export async function runService(environment: Readonly<Record<string, string | u
     'listening',
   );
   collectStartGarbage();
+  optimizeSooner();
   await stopped.promise;
   logger.info({ signal: stopping }, 'shutting down');
   process.exitCode = await close(service, logger);

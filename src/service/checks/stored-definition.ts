@@ -72,7 +72,11 @@ const remembered = new LruMap<string, Remembered>(rememberedChars, ({ text }) =>
  * parsed once. All readers share it, so nothing may change it. Only its own fields are frozen: V8 takes three times as
  * long to write frozen objects as JSON, and each lease contains those below it.
  */
-function definitionOf({ id, check_type: checkType, definition: text }: Selectable<CheckRow>) {
+function definitionOf({
+  id,
+  check_type: checkType,
+  definition: text,
+}: Pick<Selectable<CheckRow>, 'id' | 'check_type' | 'definition'>) {
   const known = remembered.get(id);
   if (known?.text === text) return known.definition;
   const definition = Object.freeze(checkDefinition(checkType, text));

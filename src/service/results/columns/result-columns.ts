@@ -2,7 +2,7 @@ import { LruMap } from '@picket/lib/lru.ts';
 import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { ResultChunkRow } from '../tables.ts';
 import { oldestResults } from './oldest-results.ts';
 import {
