@@ -362,7 +362,7 @@ export function deploymentSuite(stage: StoreStage): void {
         return seen.body.endedAt !== null && seen.body;
       });
     };
-    const first = await call('POST', path, ofProject('first', 100));
+    const first = await call('POST', path, ofProject('first', 500));
     const second = await call('POST', path, ofProject('second', 1));
     const small = await call('POST', path, ofProject('small', 1), { key: other.key });
     stage.harness.startDeployments();
