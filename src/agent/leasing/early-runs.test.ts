@@ -20,7 +20,7 @@ it('sends runs ahead together, and starts the others at their slots', async () =
     },
   });
   const gone = run('gone', 310);
-  const runs = [run('first', 310), run('second', 320), gone, run('crowded', 330), run('own', 340, false)];
+  const runs = [run('first', 310), run('second', 320), gone, run('crowded', 330), run('own', 440, false)];
   for (const one of runs) early.add(one);
   early.delete(gone);
   expect(early.count).toBe(4);
