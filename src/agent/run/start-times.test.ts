@@ -6,7 +6,14 @@ it('starts each at its time, in the order of the times, and none that was delete
   const started: { readonly name: string; readonly lateMs: number }[] = [];
   const done = Promise.withResolvers<void>();
   const nowMs = systemClock.monotonicMs();
-  const times = { last: nowMs + 90, gone: nowMs + 60, first: nowMs + 40, twin: nowMs + 40, past: nowMs - 30 };
+  // Far enough apart for two steps.
+  const times = {
+    last: nowMs + 190,
+    gone: nowMs + 60,
+    first: nowMs + 40,
+    twin: nowMs + 40,
+    past: nowMs - 130,
+  };
   const starts = new StartTimes<keyof typeof times>({
     clock: systemClock,
     start: (name) => {
