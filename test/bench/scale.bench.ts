@@ -5,9 +5,9 @@ import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, qu
 
 /**
  * `npm run bench -- scale [--checks=100000] [--minutes=30] [--engine=postgres|sqlite] [--services=2] [--kills]
- * [--agents=8] [--slots=100]`: checks once a minute through the real scheduler, claims, ingest and retention. `--kills`
- * ends a service process with `kill -9` every minute. `--find` determines instead how many slots a second the machine
- * sustains: it adds checks every `--seconds=20`, until runs wait.
+ * [--kills-per-minute=1] [--agents=8] [--slots=100]`: checks once a minute through the real scheduler, claims, ingest and
+ * retention. `--kills` ends a service process with `kill -9` once a minute, or as often as the next option says. `--find`
+ * determines instead how many slots a second the machine sustains: it adds checks every `--seconds=20`, until runs wait.
  */
 const bench: Bench = {
   title: 'Checks once a minute through the whole service',
@@ -77,7 +77,7 @@ const waitingRuns = `select count(*) as n from runs where ended_day <= 0 and sta
 async function hold(run: BenchRun, stage: ScaleStage): Promise<Measured> {
   const checks = numberOption(run, 'checks', 100_000);
   const minutes = numberOption(run, 'minutes', 30);
-  const hasKills = run.options.includes('--kills');
+  const killsPerMinute = run.options.includes('--kills') ? numberOption(run, 'kills-per-minute', 1) : 0;
   const agents = startAgents(run, stage);
   await delay(2_000);
   const cpuBefore = await stage.cpu();
@@ -88,8 +88,9 @@ async function hold(run: BenchRun, stage: ScaleStage): Promise<Measured> {
   const course: string[] = [];
   let kills = 0;
   for (let minute = 1; minute <= minutes; minute += 1) {
-    await delay(Math.max(0, beginMs + (minute - 0.5) * minuteMs - Date.now()));
-    if (hasKills) {
+    for (let kill = 0; kill < killsPerMinute; kill += 1) {
+      const part = (kill + 0.5) / killsPerMinute;
+      await delay(Math.max(0, beginMs + (minute - 1 + part) * minuteMs - Date.now()));
       await stage.killOne();
       kills += 1;
     }
@@ -102,7 +103,7 @@ async function hold(run: BenchRun, stage: ScaleStage): Promise<Measured> {
     run.progress(`${stage.name}, ${course.at(-1)}`);
   }
   // The last slots before the end have become runs by then, even after a process was killed.
-  await delay(hasKills ? 15_000 : 5_000);
+  await delay(killsPerMinute > 0 ? 15_000 : 5_000);
   await stage.end();
   const emptyBy = performance.now() + 300_000;
   while ((await number(stage, waitingRuns)) > 0) {
