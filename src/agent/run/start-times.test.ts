@@ -29,3 +29,24 @@ it('starts each at its time, in the order of the times, and none that was delete
   expect(Math.min(...started.map(({ lateMs }) => lateMs))).toBeGreaterThanOrEqual(-0.5);
   expect(starts.count).toBe(0);
 });
+
+it('holds things of one step until its end, and starts them together', async () => {
+  const starts: string[] = [];
+  const startedAtMs: number[] = [];
+  const done = Promise.withResolvers<void>();
+  // A whole step ahead, so that none of its times is past when it is added.
+  const stepEndMs = Math.ceil(systemClock.monotonicMs() / 100) * 100 + 200;
+  const times = new StartTimes<string>({
+    clock: systemClock,
+    start: (name) => {
+      starts.push(name);
+      startedAtMs.push(systemClock.monotonicMs());
+      if (name === 'late') done.resolve();
+    },
+  });
+  times.add('early', stepEndMs - 90);
+  times.add('late', stepEndMs - 5);
+  await done.promise;
+  expect(starts).toEqual(['early', 'late']);
+  expect(Math.min(...startedAtMs)).toBeGreaterThanOrEqual(stepEndMs - 0.5);
+});
