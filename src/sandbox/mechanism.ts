@@ -30,7 +30,7 @@ export interface SandboxFacts {
 }
 
 export interface PartProblem {
-  readonly part: 'runtime' | 'browser-trust';
+  readonly part: 'runtime' | 'browser-trust' | 'compiled-code';
   /** One line for operators. */
   readonly text: string;
 }

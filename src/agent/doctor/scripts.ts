@@ -88,7 +88,10 @@ export const sandbox: Examination = {
     const runtimes = `runtimes ${(capabilities.runtimes ?? []).join(', ')}`;
     const verdicts: Verdict[] = [ok(`${facts.description}; ${runtimes}`)];
     for (const text of facts.problems) verdicts.push(warning(text, fixOfContainment));
-    for (const { part, text } of facts.partProblems ?? []) verdicts.push(problem(text, fixes[part]));
+    for (const { part, text } of facts.partProblems ?? []) {
+      const found = part === 'compiled-code' ? warning : problem;
+      verdicts.push(found(text, fixes[part]));
+    }
     return verdicts;
   },
 };
@@ -97,6 +100,7 @@ const fixOfContainment =
   'See docs/explanation/security.md, "Containment of scripts", for the settings of the host.';
 const fixes: Readonly<Record<PartProblem['part'], string>> = {
   runtime: 'Install it again: npm run runtimes:install.',
+  'compiled-code': 'Compile it: npm run runtimes:install -- RUNTIME.',
   'browser-trust': 'Install the library of the browser that keeps certificates (Debian: libnss3).',
 };
 

@@ -1,6 +1,6 @@
 import { type Fields, type Kind, titlesOf } from '@picket/protocol/projects/kind.ts';
 import { type Folder, kindIn, kinds } from '@picket/protocol/projects/kinds.ts';
-import { defaultOffset } from '@picket/service/checks/slots.ts';
+import { defaultOffset } from '@picket/service/checks/timing/slots.ts';
 import { canonicalApi, sortedNames } from './canonical.ts';
 import { EnvironmentValue } from './environment-values.ts';
 import { type Definition, logicalIdOf, pathOf } from './project.ts';

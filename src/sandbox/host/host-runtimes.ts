@@ -1,6 +1,7 @@
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import type { PartProblem } from '../mechanism.ts';
 import type { SandboxPool } from '../pool/pool.ts';
+import { hasCurrentCode } from '../runtimes/compiled.ts';
 import { type Runtime, type Runtimes, readRuntimes } from '../runtimes/runtimes.ts';
 import { checkRuntime } from '../runtimes/self-check.ts';
 import { SandboxUnavailable } from '../sandbox.ts';
@@ -31,8 +32,10 @@ export async function completeRuntimes(runtimes: readonly Runtime[], pool: Sandb
     const sandbox = await pool.acquire(new AbortController().signal);
     try {
       const found = await checkRuntime(runtime, sandbox, pool.facts.nodePath);
-      if (found.length === 0) complete.push(runtime);
-      else {
+      if (found.length === 0) {
+        complete.push(runtime);
+        if (!hasCurrentCode(runtime)) problems.push({ part: 'compiled-code', text: slowStart(runtime) });
+      } else {
         const text = `runtime ${runtime.id} is not offered: ${found.slice(0, 5).join('; ')}`;
         problems.push({ part: 'runtime', text });
       }
@@ -43,3 +46,6 @@ export async function completeRuntimes(runtimes: readonly Runtime[], pool: Sandb
   if (complete.length === 0) throw new SandboxUnavailable(problems.map(({ text }) => text).join('; '));
   return { complete, problems };
 }
+
+const slowStart = ({ id }: Runtime) =>
+  `runtime ${id} has no compiled code of this version: each script run takes up to twice the processor time`;

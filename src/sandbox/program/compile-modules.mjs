@@ -2,7 +2,7 @@
  * Makes the compiled code of a runtime's modules, which its scripts read (compiled-code.cjs): `node compile-modules.mjs
  * MODULES [CHROMIUM]`. Use the Node and the path of the modules that scripts will use. It runs two samples as a script
  * is run, so that exactly the functions that scripts need are compiled: with the path of a browser also those that open
- * one. Does nothing if this Node's are there.
+ * one. Does nothing if those of this Node and this version of Picket are there.
  *
  * Only for the operator, on a runtime that no script could change.
  */
@@ -23,7 +23,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-const { compiledFolder, readCompiled, roles, writeCompiled } = createRequire(import.meta.url)(
+const { compiledFolder, isCurrent, readCompiled, roles, writeCompiled } = createRequire(import.meta.url)(
   './compiled-code.cjs',
 );
 const launchProgram = join(import.meta.dirname, 'run/launch.cjs');
@@ -38,8 +38,7 @@ if (given === undefined) {
 }
 const modules = realpathSync(given);
 const folder = compiledFolder(modules);
-// An older version of this program left other files in the folder.
-if (!roles.every((role) => existsSync(join(folder, role)))) make();
+if (!isCurrent(modules)) make();
 
 function make() {
   const place = mkdtempSync(join(tmpdir(), 'picket-compile-'));

@@ -117,6 +117,30 @@ function madeCode(modulesDirectory) {
 }
 
 /**
+ * Whether the code of both roles was made by this version of Node, with our own modules as they are now. The packages of a runtime are
+ * replaced together with their compiled code.
+ */
+function isCurrent(modulesDirectory) {
+  return roles.every((role) => {
+    let descriptor;
+    try {
+      descriptor = fs.openSync(path.join(compiledFolder(modulesDirectory), role));
+      return readIndex(descriptor).index.every(isAsCompiled);
+    } catch {
+      return false; // not made, damaged, or of a module that is gone
+    } finally {
+      if (descriptor !== undefined) fs.closeSync(descriptor);
+    }
+  });
+}
+
+function isAsCompiled([name, sourceSum]) {
+  if (!name.startsWith('program/')) return true;
+  const source = fs.readFileSync(path.join(__dirname, name.slice('program/'.length)), 'utf8');
+  return crc32(source) === sourceSum;
+}
+
+/**
  * Records the compiled code of a sample run, and writes it when this process exits.
  *
  * @param before folder with the files of the roles after an earlier round; modules that were unused then are loaded when they are used.
@@ -216,20 +240,25 @@ function requireOf(module) {
  */
 function readCompiled(file) {
   const descriptor = fs.openSync(file);
-  const read = (position, length) => {
-    const bytes = Buffer.allocUnsafeSlow(length);
-    if (fs.readSync(descriptor, bytes, 0, length, position) !== length)
-      throw new Error(`${file} is too short`);
-    return bytes;
-  };
-  const start = alignment + read(0, alignment).readUInt32LE(0);
-  const index = JSON.parse(read(alignment, start - alignment).toString('utf8'));
+  const { start, index } = readIndex(descriptor);
   return new Map(
     index.map(([name, sourceSum, dataSum, offset, length, unused]) => [
       name,
-      { sourceSum, dataSum, length, unused, read: () => read(start + offset, length) },
+      { sourceSum, dataSum, length, unused, read: () => bytesAt(descriptor, start + offset, length) },
     ]),
   );
+}
+
+function readIndex(descriptor) {
+  const start = alignment + bytesAt(descriptor, 0, alignment).readUInt32LE(0);
+  return { start, index: JSON.parse(bytesAt(descriptor, alignment, start - alignment).toString('utf8')) };
+}
+
+function bytesAt(descriptor, position, length) {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  if (fs.readSync(descriptor, bytes, 0, length, position) !== length)
+    throw new Error('the file is too short');
+  return bytes;
 }
 
 /** A length, an index in JSON, and the data of each module. */
@@ -269,4 +298,12 @@ function isReadOnly(place) {
   }
 }
 
-module.exports = { roles, compiledFolder, useCompiledCode, recordSample, readCompiled, writeCompiled };
+module.exports = {
+  roles,
+  compiledFolder,
+  isCurrent,
+  useCompiledCode,
+  recordSample,
+  readCompiled,
+  writeCompiled,
+};

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -148,6 +148,37 @@ describe.runIf(isRoot)('compiled code of a runtime', () => {
     await writeFile(launch, record);
     await run(process.execPath, [launch, program, modules, records]);
     expect(await readdir(records)).toEqual([expect.stringMatching(/^runner-/)]);
+  });
+
+  it('is current only if both roles have it, for this Node and for our own modules as they are', async () => {
+    const own = join(folder, 'program');
+    await cp(import.meta.dirname, own, { recursive: true });
+    const isCurrent = async () => {
+      const script =
+        'const [, program, modules] = process.argv; console.log(require(program).isCurrent(modules));';
+      const { stdout } = await run(process.execPath, ['-e', script, join(own, 'compiled-code.cjs'), modules]);
+      return stdout.trim() === 'true';
+    };
+    const records = join(folder, 'own-records');
+    await mkdir(records);
+    const record = `const [, program, modules, records] = process.argv;
+      require(program + '/compiled-code.cjs').recordSample(modules, records);
+      require(program + '/call-sites.cjs');
+      require(modules + '/module.cjs');`;
+    await run(process.execPath, ['-e', record, own, modules, records]);
+    const [name = ''] = await readdir(records);
+    await rename(join(records, name), made);
+    expect(await isCurrent(), 'without that of the runner').toBe(false);
+    await cp(made, join(dirname(made), 'runner'));
+    expect(await isCurrent()).toBe(true);
+    const module = join(own, 'call-sites.cjs');
+    const text = await readFile(module, 'utf8');
+    await writeFile(module, `${text}// changed`);
+    expect(await isCurrent(), 'of another version of Picket').toBe(false);
+    await writeFile(module, text);
+    expect(await isCurrent()).toBe(true);
+    await rename(dirname(made), join(modules, '.picket-compiled', `v20.0.0-${process.arch}-2`));
+    expect(await isCurrent(), 'of another version of Node').toBe(false);
   });
 
   it('of another version of Node is ignored, and so is a damaged one', async () => {

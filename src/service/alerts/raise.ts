@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import { locationsOf } from '../checks/slots.ts';
+import { locationsOf } from '../checks/timing/slots.ts';
 import { forgetAlerts } from '../incidents/forget-alerts.ts';
 import { openIncidents, resolveIncidents } from '../incidents/trigger.ts';
 import { recoverByCause, routeByCause } from './causes/inbox.ts';

@@ -3,7 +3,7 @@ import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type LocationNeed, locationNeedRoutes } from '@picket/protocol/agent/agent-examination.ts';
 import { needOfText } from '../agent-presence/needed-browsers.ts';
 import { withGroups } from './effective-check.ts';
-import { locationsOf } from './slots.ts';
+import { locationsOf } from './timing/slots.ts';
 import { needOf } from './warnings/warnings.ts';
 
 /** A location with more checks has more than one agent, and a longer list is of no use. */

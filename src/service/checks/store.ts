@@ -3,7 +3,6 @@ import { batches, type Page, readPage } from '@picket/platform/store/engine/quer
 import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { DueChecks } from './due-checks.ts';
 import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
 import {
@@ -16,6 +15,7 @@ import {
   fromRow,
   slotColumns,
 } from './stored-definition.ts';
+import { DueChecks } from './timing/due-checks.ts';
 import type { PlannedSlots } from './timing/slot-state.ts';
 
 export type { Check, CheckWrite };

@@ -24,10 +24,10 @@ import { changeSubscriptions, subscribeNew } from './alert-channels.ts';
 import { type EffectiveCheck, withGroups } from './effective-check.ts';
 import { writeParents } from './parents.ts';
 import { addressed, writeHeartbeat } from './ping-address.ts';
-import { defaultOffset, locationsOf } from './slots.ts';
 import type { Check, CheckWrite } from './store.ts';
 import { firstPlan } from './timing/planned-slots.ts';
 import type { PlannedSlots } from './timing/slot-state.ts';
+import { defaultOffset, locationsOf } from './timing/slots.ts';
 import { intervalOf } from './timing/timing.ts';
 
 type AnyBody = Readonly<Record<string, unknown>>;

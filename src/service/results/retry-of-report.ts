@@ -2,8 +2,8 @@ import type { RetryStrategy } from '@picket/checks/contract/definition/common-fi
 import { findCheckType } from '@picket/checks/index.ts';
 import { queuedSignals, type Signal } from '@picket/platform/store/engine/signals.ts';
 import type { ResultReport } from '@picket/protocol/agent/agent.ts';
-import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import { locationsOf } from '../checks/timing/slots.ts';
 import { decideRetry, type Retry, storedRetryStrategy } from '../runs/retries.ts';
 import type { RunRow } from '../runs/tables.ts';
 

@@ -1,10 +1,10 @@
 import type { Signal } from '@picket/platform/store/engine/signals.ts';
 import { queuedSignals } from '@picket/platform/store/engine/signals.ts';
 import { tagsOf } from '../checks/effective-check.ts';
-import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { failingAmong } from '../checks/timing/next-runs.ts';
 import { firstPlan } from '../checks/timing/planned-slots.ts';
+import { locationsOf } from '../checks/timing/slots.ts';
 import { areSameSlots, isScheduled, timingOf } from '../checks/timing/timing.ts';
 import type { Reschedule, ScheduledCheck } from '../checks/writer.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';

@@ -3,9 +3,9 @@ import { allScheduleParts } from '@picket/platform/store/engine/schedule-parts.t
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { expect, it } from 'vitest';
-import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { notPlanned } from '../checks/timing/slot-state.ts';
+import { gridOf, nextSlotAfter } from '../checks/timing/slots.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 const now = Date.UTC(2026, 0, 1);

@@ -11,7 +11,7 @@ import { fieldError, validationError } from '@picket/platform/http/validation.ts
 import { type DefinitionRun, definitionRunRoutes } from '@picket/protocol/sessions/definition-run.ts';
 import { asWritten, keepingOf } from '../checks/addresses/address-values.ts';
 import { completeGroup } from '../checks/effective-check.ts';
-import { defaultOffset } from '../checks/slots.ts';
+import { defaultOffset } from '../checks/timing/slots.ts';
 import { followedPlan, placeOf } from './followed-plan.ts';
 import { noSession, Sessions } from './sessions.ts';
 import type { TestDefinitionRow } from './stored/tables.ts';

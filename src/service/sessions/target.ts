@@ -2,8 +2,8 @@ import { findCheckType } from '@picket/checks/index.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-check.ts';
-import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import { locationsOf } from '../checks/timing/slots.ts';
 
 /** Selects checks to run. Without a condition: all that can be run. */
 export interface SessionTarget {

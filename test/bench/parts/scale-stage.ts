@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { gridOf, nextSlotAfter } from '../../../src/service/checks/slots.ts';
+import { gridOf, nextSlotAfter } from '../../../src/service/checks/timing/slots.ts';
 import {
   cpuMsOf,
   createLocation,

@@ -6,7 +6,7 @@ import { checkTypes } from '../../../src/checks/index.ts';
 import { changesOf, draftOf, typedDraft, withRows } from '../../../src/console/editor/draft.ts';
 import { checkPlan } from '../../../src/console/editor/sections.ts';
 import type { Field } from '../../../src/console/forms/field.ts';
-import { defaultOffset } from '../../../src/service/checks/slots.ts';
+import { defaultOffset } from '../../../src/service/checks/timing/slots.ts';
 import { valuesOf } from '../../helpers/service/api-requests/schema-values.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 

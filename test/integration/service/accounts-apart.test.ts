@@ -38,7 +38,7 @@ const ofNoAccount: Readonly<Record<string, string>> = {
 const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
   'slots that are due, and what their checks need': [
     'checks/store',
-    'checks/due-checks',
+    'checks/timing/due-checks',
     'checks/groups/store',
     'locations/store',
     'maintenance/window-store',
@@ -111,7 +111,7 @@ it('are never joined: no row of a statement contains data of two, and requests a
     expect((await harness.call('GET', metrics, undefined, { key: metricsToken })).status).toBe(200);
   }
   const turns = [
-    'checks/due-checks setNextSlots',
+    'checks/timing/due-checks setNextSlots',
     'heartbeats/store overdue',
     'retention/retention-store removeRuns',
   ];

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { runtimePackages } from '../../../src/checks/tables/runtime-packages.ts';
+import { completeRuntimes } from '../../../src/sandbox/host/host-runtimes.ts';
+import type { SandboxPool } from '../../../src/sandbox/pool/pool.ts';
 import { promisedPackages, type Runtime, readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
 import { checkRuntime } from '../../../src/sandbox/runtimes/self-check.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
@@ -109,6 +111,20 @@ describe('installed runtimes', () => {
       sandbox = await createPlainSandbox();
       expect(await checkRuntime(runtime, sandbox), runtime.id).toEqual([]);
     }
+  });
+
+  itHasRuntime('without compiled code of this version are offered and named', async (runtime) => {
+    const modulesDirectory = join(directory, 'not-compiled/node_modules');
+    await mkdir(modulesDirectory, { recursive: true });
+    const names = (await readdir(runtime.modulesDirectory)).filter((name) => name !== '.picket-compiled');
+    for (const name of names)
+      await symlink(join(runtime.modulesDirectory, name), join(modulesDirectory, name));
+    const facts = { nodePath: process.execPath };
+    const pool = { acquire: async () => sandbox, facts } as unknown as SandboxPool;
+    expect(await completeRuntimes([{ ...runtime, modulesDirectory }], pool)).toMatchObject({
+      complete: [{ id: runtime.id }],
+      problems: [{ part: 'compiled-code', text: expect.stringContaining(`runtime ${runtime.id}`) }],
+    });
   });
 
   itHasRuntime('may be behind a symbolic link', async (runtime) => {

@@ -1,7 +1,7 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
-import { locationsOf } from '../../checks/slots.ts';
 import { restsUntil } from '../../checks/timing/slot-state.ts';
+import { locationsOf } from '../../checks/timing/slots.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

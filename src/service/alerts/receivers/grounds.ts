@@ -1,7 +1,7 @@
 import { findCheckType } from '@picket/checks/index.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
-import { locationsOf } from '../../checks/slots.ts';
 import type { Check } from '../../checks/store.ts';
+import { locationsOf } from '../../checks/timing/slots.ts';
 import type { OpenCause } from '../causes/open-cause.ts';
 import type { AlertChannel } from '../channels/store.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';

@@ -26,8 +26,8 @@ import {
 } from '../alert-channels.ts';
 import { completeGroup, withGroup } from '../effective-check.ts';
 import { visibleTo, writeHeartbeat } from '../ping-address.ts';
-import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
+import { locationsOf } from '../timing/slots.ts';
 import { checkListView, oneCheckView } from '../view.ts';
 import { type CheckDeps, checkNotFound, isAtRest, refuseOvertaken } from '../writer.ts';
 import type { CheckGroup, CheckGroupWrite } from './store.ts';

@@ -1,7 +1,7 @@
 import type { HoursRule } from '@picket/lib/calendar/hours.ts';
 import { weekdays } from '@picket/lib/calendar/hours.ts';
 import { expect, it } from 'vitest';
-import type { SlotGrid } from '../slots.ts';
+import type { SlotGrid } from './slots.ts';
 import { calendarTimes, gridTimes, hoursTimes, lastOf, type Timetable, timesWithin } from './timetable.ts';
 
 const minuteMs = 60_000;

@@ -1,7 +1,7 @@
 import { type CalendarRule, nextTime } from '@picket/lib/calendar/calendar.ts';
 import { type HoursRule, hoursWithin } from '@picket/lib/calendar/hours.ts';
-import { freshnessMs, nextSlotAfter, type SlotGrid, slotIndex } from '../slots.ts';
 import { longestFreshnessMs } from '../state/silence.ts';
+import { freshnessMs, nextSlotAfter, type SlotGrid, slotIndex } from './slots.ts';
 
 /** Due slots at a constant distance. */
 export interface SlotRow {

@@ -8,8 +8,8 @@ import { hoursWithin } from '@picket/lib/calendar/hours.ts';
 import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
 import { LruMap } from '@picket/lib/lru.ts';
 import { isTimeZone } from '@picket/lib/time-zone.ts';
-import { gridOf, locationsOf, type SlotGrid, slotGrid, spreadOf } from '../slots.ts';
 import type { Check } from '../store.ts';
+import { gridOf, locationsOf, type SlotGrid, slotGrid, spreadOf } from './slots.ts';
 import { calendarTimes, gridTimes, horizonMs, hoursTimes, type Timetable, timesWithin } from './timetable.ts';
 
 /** When a check runs, by its settings in effect. */

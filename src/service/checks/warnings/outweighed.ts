@@ -3,8 +3,8 @@ import { noEffect, outweighedSettings } from '@picket/protocol/checks/outweighed
 import type { Warning } from '@picket/protocol/http/warning.ts';
 import { completeGroup } from '../effective-check.ts';
 import type { CheckGroup } from '../groups/store.ts';
-import { defaultOffset } from '../slots.ts';
 import type { Check } from '../store.ts';
+import { defaultOffset } from '../timing/slots.ts';
 
 /** Whether the group of a check may outweigh one of its settings. Other checks need no group for their warnings. */
 export function mayBeOutweighed({ groupId, definition }: Pick<Check, 'groupId' | 'definition'>): boolean {

@@ -7,8 +7,8 @@ import { metNeeds, needOfText } from '../../agent-presence/needed-browsers.ts';
 import { agentCapabilities, agentCheckTypes, agentSeenWindowMs } from '../../agent-presence/presence.ts';
 import type { AgentRow } from '../../agent-presence/tables.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';
-import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
+import { locationsOf } from '../timing/slots.ts';
 import { neverDueWarnings } from './never-due.ts';
 import { type AtSigningPlaces, unsignedWarnings } from './unsigned.ts';
 

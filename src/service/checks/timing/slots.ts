@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { intervalMs, offsetRule } from '@picket/checks/contract/frequency.ts';
-import { longestFreshnessMs } from './state/silence.ts';
-import type { Check } from './store.ts';
+import { longestFreshnessMs } from '../state/silence.ts';
+import type { Check } from '../store.ts';
 
 /**
  * Slots: the instants at which a check is due. They lie on a grid anchored at the epoch, so every process computes the

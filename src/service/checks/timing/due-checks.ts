@@ -9,9 +9,9 @@ import {
   fromRow,
   plannedColumns,
   slotColumns,
-} from './stored-definition.ts';
-import type { CheckRow } from './tables.ts';
-import type { PlannedSlots } from './timing/slot-state.ts';
+} from '../stored-definition.ts';
+import type { CheckRow } from '../tables.ts';
+import type { PlannedSlots } from './slot-state.ts';
 
 /** Clocks of processes differ; slots of a time that is this much ahead are in the ledger, and come once. */
 const aheadMs = 60_000;
