@@ -1,4 +1,24 @@
 import type { IpFamily } from '../address.ts';
+import {
+  add,
+  addIpHeaderLength,
+  and,
+  bpfProgram,
+  byte,
+  byteAfterIp,
+  copyIpHeaderLength,
+  half,
+  halfAfterIp,
+  jumpIfEqual,
+  measureIpv4Header,
+  returnAccumulator,
+  returnNothing,
+  type Step,
+  setIpHeaderLength,
+  shiftRight,
+  word,
+  wordAfterIp,
+} from '../sys/bpf.ts';
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 
 /** Protocols that can be captured. */
@@ -21,14 +41,6 @@ export interface CaptureScope {
 /** Above this number, ports are distinguished after the capture: BPF jumps span at most 255 steps. */
 export const maxFilteredPorts = 16;
 
-/** One step of a classic BPF program (`struct sock_filter`). */
-interface Step {
-  readonly code: number;
-  readonly k: number;
-  readonly jumpTrue?: number;
-  readonly jumpFalse?: number;
-}
-
 /** A field of a packet and its accepted values. */
 interface Test {
   readonly load: Step;
@@ -42,32 +54,6 @@ interface Sort {
   readonly length: readonly Step[];
 }
 
-// linux/bpf_common.h
-const word = (offset: number): Step => ({ code: 0x20, k: offset });
-const half = (offset: number): Step => ({ code: 0x28, k: offset });
-const byte = (offset: number): Step => ({ code: 0x30, k: offset });
-/** The same, relative to the end of the IP header; X holds its length. */
-const wordAfterIp = (offset: number): Step => ({ code: 0x40, k: offset });
-const halfAfterIp = (offset: number): Step => ({ code: 0x48, k: offset });
-const byteAfterIp = (offset: number): Step => ({ code: 0x50, k: offset });
-const and = (mask: number): Step => ({ code: 0x54, k: mask });
-const jumpIfEqual = (value: number, jumpTrue: number, jumpFalse: number): Step => ({
-  code: 0x15,
-  k: value,
-  jumpTrue,
-  jumpFalse,
-});
-const returnAccumulator: Step = { code: 0x16, k: 0 };
-const returnNothing: Step = { code: 0x06, k: 0 };
-/** Sets X to the length of the IPv4 header at the start. */
-const measureIpv4Header: Step = { code: 0xb1, k: 0 };
-const setIpHeaderLength = (sizeBytes: number): Step => ({ code: 0x01, k: sizeBytes });
-const addIpHeaderLength: Step = { code: 0x0c, k: 0 };
-const add = (sizeBytes: number): Step => ({ code: 0x04, k: sizeBytes });
-const shiftRight = (bits: number): Step => ({ code: 0x74, k: bits });
-const copyIpHeaderLength: Step = { code: 0x87, k: 0 };
-
-const stepBytes = 8;
 const icmpHeaderBytes = 8;
 const udpHeaderBytes = 8;
 
@@ -116,15 +102,7 @@ export function captureFilter(scope: CaptureScope): Buffer {
   const steps: Step[] = [...layout.prologue];
   for (const sort of sortsOf(scope)) steps.push(...assembled(sort));
   steps.push(returnNothing);
-  const program = Buffer.alloc(steps.length * stepBytes);
-  for (const [index, { code, k, jumpTrue = 0, jumpFalse = 0 }] of steps.entries()) {
-    const at = index * stepBytes;
-    program.writeUInt16LE(code, at);
-    program.writeUInt8(jumpTrue, at + 2);
-    program.writeUInt8(jumpFalse, at + 3);
-    program.writeUInt32LE(k, at + 4);
-  }
-  return program;
+  return bpfProgram(steps);
 }
 
 function sortsOf(scope: CaptureScope): Sort[] {

@@ -1,5 +1,6 @@
 import { close as closeInPool, closeSync } from 'node:fs';
 import { constants } from 'node:os';
+import { attachFilter } from '../sys/bpf.ts';
 import { adoptDescriptor } from '../sys/descriptor.ts';
 import { SysError } from '../sys/errno.ts';
 import { type KernelTime, readTimespec } from '../sys/kernel-clock.ts';
@@ -73,10 +74,8 @@ export class PacketSocket {
    * @throws SysError
    */
   filter(program: Buffer): void {
-    const descriptor = Buffer.alloc(16);
-    descriptor.writeUInt16LE(program.length / 8, 0);
-    descriptor.writeBigUInt64LE(this.#libc.addressOf(program), 8);
-    this.#set(linux.SOL_SOCKET, linux.SO_ATTACH_FILTER, descriptor);
+    if (attachFilter(this.#libc, this.#descriptor, program) < 0)
+      throw new SysError('setsockopt', this.#libc.errno());
   }
 
   /**

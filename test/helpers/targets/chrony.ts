@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../free-port.ts';
 
 /** Reason why tests that need chrony cannot run here, or null. In CI, missing chrony is an error. */
 export function whyNoChrony(): string | null {
@@ -23,7 +23,7 @@ export async function startChrony(
   lines: readonly string[],
 ): Promise<AsyncDisposable & { readonly port: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'picket-chrony-'));
-  const port = await freeUdpPort();
+  const port = await freePort();
   const file = join(folder, 'conf');
   const common = [
     `port ${port}`,
@@ -58,14 +58,4 @@ export async function startChrony(
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  await once(socket, 'close');
-  return port;
 }

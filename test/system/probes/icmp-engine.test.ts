@@ -8,7 +8,7 @@ import type { EchoAnswer } from '../../../src/probes/icmp/echo/answers.ts';
 import { EchoEngine } from '../../../src/probes/icmp/echo/engine.ts';
 import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
 import { type Libc, loadLibc } from '../../../src/probes/sys/libc.ts';
-import { SO_TIMESTAMPNS } from '../../../src/probes/sys/linux.ts';
+import { SO_TIMESTAMPNS, SOCK_DGRAM } from '../../../src/probes/sys/linux.ts';
 
 const reason = await whyNoSockets();
 const here: PingTrain = {
@@ -250,6 +250,33 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     expect(roundTripsMs.filter(Number.isFinite)).toHaveLength(3);
     expect(isStamped).toBe(false);
   });
+
+  it.each(['127.0.0.1', '::1'])(
+    'loses no reply because other processes ping from %s, in a raw socket',
+    async (address) => {
+      const libc = await loadLibc();
+      const onlyRaw: Libc = {
+        ...libc,
+        socket: (domain, type, protocol) =>
+          (type & 0xf) === SOCK_DGRAM ? -1 : libc.socket(domain, type, protocol),
+      };
+      const engines = [new EchoEngine(onlyRaw), new EchoEngine(onlyRaw)] as const;
+      try {
+        const [engine, other] = engines;
+        const train = { ...three, address };
+        await engine.ping(train, never);
+        // Far more than a buffer holds, sooner than the engine would read its own.
+        await other.ping({ ...train, count: 1000, dataBytes: 8192 }, never);
+        expect((await engine.ping(train, never)).map(({ kind }) => kind)).toEqual([
+          'reply',
+          'reply',
+          'reply',
+        ]);
+      } finally {
+        for (const engine of engines) engine.close();
+      }
+    },
+  );
 
   it('reads replies of any size before they fill its buffer', async () => {
     backend = await KernelBackend.open();

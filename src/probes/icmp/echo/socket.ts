@@ -1,6 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import type { IpFamily } from '../../address.ts';
+import {
+  attachFilter,
+  bpfProgram,
+  half,
+  halfAfterIp,
+  jumpIfEqual,
+  measureIpv4Header,
+  returnNothing,
+  returnWhole,
+} from '../../sys/bpf.ts';
 import { adoptDescriptor } from '../../sys/descriptor.ts';
 import { errnoName } from '../../sys/errno.ts';
 import type { Libc } from '../../sys/libc.ts';
@@ -17,8 +27,8 @@ import {
 
 /**
  * Kind of socket. `datagram`: a ping socket, which needs no privilege if `net.ipv4.ping_group_range` allows it; the
- * kernel chooses the identifier and delivers only its replies. `raw`: needs NET_RAW; receives all replies of the
- * network namespace.
+ * kernel chooses the identifier and delivers only its replies. `raw`: needs NET_RAW; a filter leaves out the replies to
+ * other processes.
  */
 export type SocketMode = 'datagram' | 'raw';
 
@@ -208,13 +218,21 @@ export class EchoSocket {
       this.#set(SOL_IPV6, linux.IPV6_RECVHOPLIMIT, 1);
       this.#set(SOL_IPV6, linux.IPV6_RECVERR, 1);
     }
-    if (this.mode === 'raw') this.#receiveOnlyReplies();
+    if (this.mode === 'raw') this.#receiveOnlyOwnReplies();
   }
 
-  /** A raw socket receives every ICMP packet of the namespace unless filtered. */
-  #receiveOnlyReplies(): void {
-    const type = echoReplyType(this.family);
-    if (this.family === 4) {
+  /**
+   * A raw socket receives every ICMP packet of the namespace unless filtered. The replies to other processes would fill its
+   * buffer, and ours would be lost.
+   */
+  #receiveOnlyOwnReplies(): void {
+    const { family, descriptor } = this;
+    const type = echoReplyType(family);
+    // Only raw IPv4 sockets see the IP header.
+    const identifier = family === 4 ? [measureIpv4Header, halfAfterIp(4)] : [half(4)];
+    const isOwn = jumpIfEqual(this.#identifier, 0, 1);
+    attachFilter(this.#libc, descriptor, bpfProgram([...identifier, isOwn, returnWhole, returnNothing]));
+    if (family === 4) {
       this.#set(linux.SOL_RAW, linux.ICMP_FILTER, ~(1 << type));
       return;
     }
@@ -222,7 +240,7 @@ export class EchoSocket {
     const filter = Buffer.alloc(32, 0xff);
     const word = (type >> 5) * 4;
     filter.writeInt32LE(~(1 << (type & 31)), word);
-    this.#libc.setsockopt(this.descriptor, linux.SOL_ICMPV6, linux.ICMPV6_FILTER, filter, filter.length);
+    this.#libc.setsockopt(descriptor, linux.SOL_ICMPV6, linux.ICMPV6_FILTER, filter, filter.length);
   }
 
   /** Failures are ignored: the options only add information, and pings work without them. */
