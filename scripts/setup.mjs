@@ -1,4 +1,4 @@
-// Makes the checkout ready and runs one of its scripts with the right Node: `node scripts/setup.mjs SCRIPT [ARGS…]`.
+// Makes the checkout ready and runs one of its scripts with the right Node: `node scripts/setup.mjs [NODE_OPTIONS…] SCRIPT [ARGS…]`.
 //
 // This is the only file that must run on any Node, before anything is installed. It installs the locked dependencies when they
 // are missing or out of date (one of them is Node 24 itself) and then hands over to that Node.
@@ -13,8 +13,11 @@ const modules = join(root, 'node_modules');
 const lockedNode = join(modules, '.bin', 'node');
 const path = `${join(modules, '.bin')}${delimiter}${process.env.PATH ?? ''}`;
 
-const [script, ...args] = process.argv.slice(2);
-if (!script) fail('usage: node scripts/setup.mjs SCRIPT [ARGS...]', 2);
+const given = process.argv.slice(2);
+const [script, ...args] = given.slice(given.findIndex((one) => !one.startsWith('--')));
+if (!script || script.startsWith('--'))
+  fail('usage: node scripts/setup.mjs [NODE_OPTIONS...] SCRIPT [ARGS...]', 2);
+const options = given.slice(0, given.indexOf(script));
 
 const lock = readFileSync(join(root, 'package-lock.json'));
 const stamp = createHash('sha256').update(lock).digest('hex');
@@ -29,7 +32,7 @@ if (!isReady()) {
     rmSync(turnFile, { force: true });
   }
 }
-const child = spawn(node(), [join(root, script), ...args], {
+const child = spawn(node(), [...options, join(root, script), ...args], {
   stdio: 'inherit',
   // Commands share compiled code through this cache.
   env: { NODE_COMPILE_CACHE: join(modules, '.cache', 'compiled'), ...process.env, PATH: path },

@@ -51,7 +51,14 @@ export async function startBranch(options: {
     name: 'branch',
     script: cli,
     args: ['agent'],
-    environment: { API_KEY: place.key, SERVICE_URL: baseUrl, AGENT_HEALTH_PORT: '0', SPOOL_DIR: spool },
+    environment: {
+      API_KEY: place.key,
+      SERVICE_URL: baseUrl,
+      AGENT_HEALTH_PORT: '0',
+      SPOOL_DIR: spool,
+      // Without scripts it needs no sandbox, which takes memory.
+      CHECK_TYPES: 'DNS,ICMP,SSL,TCP,UDP,URL',
+    },
     logFile: join(stateDir, 'branch.log'),
     wrapper,
   });

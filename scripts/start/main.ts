@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { z } from 'zod';
 import { StopRequests } from '../../src/lib/process/stop-requests.ts';
+import { bundledProgram, keepInUse } from '../bundle/bundled-program.ts';
 import { ApiClient } from './api-client.ts';
 import { startBranch } from './branch.ts';
 import { type Child, startChild, stopChild, untilReady } from './child.ts';
@@ -23,7 +24,8 @@ const stateDir = process.env.PICKET_START_DIR ?? join(root, '.picket');
 const runningFile = join(stateDir, 'running.json');
 const Running = z.object({ pid: z.number(), url: z.string() });
 let isRunning = false;
-const cli = join(root, 'src', 'cli.ts');
+/** The program, bundled; `main` sets it before it starts a part. */
+let cli = '';
 
 const Targets = z.object({
   ports: z.object({
@@ -66,6 +68,9 @@ async function main(): Promise<void> {
   const say = (text: string) => console.log(`  ${text}`);
   const state = await loadState(stateDir, { service: 8080, health: 8081 }, say);
   writeFileSync(join(stateDir, 'api-key'), state.apiKey, { mode: 0o600 });
+  const program = await bundledProgram('start');
+  keepInUse(program);
+  cli = join(program, 'lib', 'cli.js');
 
   const targets = await startTargets(state);
   state.targetPorts = { ...state.targetPorts, ...targets.ports };

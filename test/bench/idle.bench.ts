@@ -50,10 +50,10 @@ const subjects: Readonly<Record<'agent' | 'service' | 'start', (folder: string) 
     const service = await startServiceProcess({ DATA_DIR: join(folder, 'data') }, imageArguments);
     return { pid: service.process.pid, stop: () => service[Symbol.asyncDispose]() };
   },
-  /** From a checkout, with its sample monitors: not idle, so only its memory counts. */
+  /** With npm, and with its sample monitors: not idle, so only its memory counts. */
   async start(folder) {
     const root = join(import.meta.dirname, '../..');
-    const child = spawn(process.execPath, [join(root, 'scripts/start/main.ts')], {
+    const child = spawn('npm', ['start', '--silent'], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, PICKET_START_DIR: join(folder, 'start') },

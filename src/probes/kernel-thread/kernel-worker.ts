@@ -1,9 +1,9 @@
 /** Entry point of the kernel thread. */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
-import { runPromptly } from '../sys/scheduling.ts';
 import { KernelLoop } from './kernel-loop.ts';
 import type { FromKernelThread, KernelThreadStart, ToKernelThread } from './messages.ts';
+import { runPromptly } from './scheduling.ts';
 
 if (!parentPort) throw new Error('kernel-worker runs in a worker thread only');
 const port = parentPort;

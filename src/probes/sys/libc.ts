@@ -42,7 +42,7 @@ export interface Libc {
   close(descriptor: number): number;
   clockGettime(clock: number, time: Buffer): number;
   clockGetres(clock: number, step: Buffer): number;
-  /** A system call without a C library function; see scheduling.ts. */
+  /** A system call without a C library function; see kernel-thread/scheduling.ts. */
   syscall(call: number, id: number, argument: Buffer, flags: number): number;
   errno(): number;
   /** The address of a buffer's memory, for structures that point to others. The caller must keep the buffer alive. */

@@ -1,5 +1,5 @@
 import { getPriority } from 'node:os';
-import type { Libc } from './libc.ts';
+import type { Libc } from '../sys/libc.ts';
 
 /** Numbers of the system call, for which not every C library has a function (asm/unistd.h). */
 const schedSetattr: Readonly<Record<string, number>> = { x64: 314, arm64: 274 };

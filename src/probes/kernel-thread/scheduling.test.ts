@@ -2,7 +2,7 @@ import { getPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 
-const libc = new URL('./libc.ts', import.meta.url).href;
+const libc = new URL('../sys/libc.ts', import.meta.url).href;
 const scheduling = new URL('./scheduling.ts', import.meta.url).href;
 
 /** The policy that a thread is granted, and its resulting priority. */
