@@ -56,7 +56,13 @@ export async function runScript(script: string, ...args: readonly string[]): Pro
 
 /** Shows for as long as this process lives that it uses the folder. */
 export function keepInUse(folder: string): void {
-  setInterval(() => void touch(folder), keepMs).unref();
+  const timer = setInterval(() => {
+    touch(folder).catch((thrown: Error) => {
+      clearInterval(timer);
+      console.error(`Start again: the folder of the program is gone (${thrown.message})`);
+    });
+  }, keepMs);
+  timer.unref();
 }
 
 async function touch(folder: string): Promise<void> {

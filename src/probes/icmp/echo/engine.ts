@@ -22,7 +22,10 @@ const longestTurnMs = 100;
 const shortestTurnMs = 1;
 /** Memory of the kernel for a packet, in addition to its data. */
 const packetBytes = 1024;
-/** A socket that was not read for this long is read before it is used: a raw one whose filter the system refused gets the replies of all processes. */
+/**
+ * A socket that was not read for this long is read before it is used: a raw one gets the replies of all processes if the
+ * system refused its filter.
+ */
 const staleMs = 1000;
 
 /** Of each family, whether it has a socket. */
