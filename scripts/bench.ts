@@ -1,7 +1,8 @@
 /**
- * Runs one benchmark: `npm run bench -- NAME [OPTIONS…]`. Without a name it lists them. Prints the machine and the benchmark's table,
- * and ends with one line `BENCH name key=value …`. `--against=FOLDER` compares these figures with those of another checkout. docs/explanation/benchmarks.md keeps the newest figures. A benchmark is a file of
- * test/bench/ whose default export measures and returns a `BenchReport`.
+ * Runs one benchmark: `npm run bench -- NAME [OPTIONS…]`. Without a name it lists them, with `--help` a benchmark's options.
+ * Prints the machine and the benchmark's table, and ends with one line `BENCH name key=value …`. `--against=FOLDER`
+ * compares these figures with those of another checkout. docs/explanation/benchmarks.md keeps the newest figures. A
+ * benchmark is a file of test/bench/ whose default export measures and returns a `BenchReport`.
  */
 import { readdirSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
@@ -9,25 +10,37 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
 import { endChildrenOnSignal } from '../test/bench/parts/end-children.ts';
-import type { Bench, BenchReport } from '../test/bench/report.ts';
+import { type Bench, type BenchReport, joinedOptions, unknownOptions } from '../test/bench/report.ts';
 import compile from '../test/helpers/compiled-program.ts';
-import { againstOption, compareWith } from './bench/against.ts';
+import { againstOption, againstUsage, compareWith } from './bench/against.ts';
 
 const folder = join(import.meta.dirname, '..', 'test', 'bench');
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.bench.ts'))
   .map((file) => file.slice(0, -'.bench.ts'.length));
 
-const [name, ...options] = process.argv.slice(2);
+const [name, ...given] = process.argv.slice(2);
+const options = joinedOptions(given);
 if (name === undefined || !names.includes(name)) {
   console.error(`usage: npm run bench -- NAME [OPTIONS...]\nbenchmarks: ${names.join(', ')}`);
+  process.exit(2);
+}
+
+const { default: bench } = (await import(join(folder, `${name}.bench.ts`))) as { default: Bench };
+const usage = `usage: npm run bench -- ${name} ${bench.usage} ${againstUsage}`;
+if (options.includes('--help')) {
+  console.log(`${bench.title}\n${usage}`);
+  process.exit(0);
+}
+const unknown = unknownOptions(usage, options);
+if (unknown.length > 0) {
+  console.error(`${name} has no option ${unknown.join(', ')}\n${usage}`);
   process.exit(2);
 }
 
 const against = againstOption(options);
 // Measure the compiled program that ships.
 if (against === undefined) await compile();
-const { default: bench } = (await import(join(folder, `${name}.bench.ts`))) as { default: Bench };
 console.log(styleText('bold', bench.title));
 console.log(machine());
 const report = await measured();

@@ -4,6 +4,7 @@ import { type BenchReport, numberOption, quantile, textOption } from '../../test
 
 /** Options of a comparison, which its runs do not get. */
 const own = ['--against', '--times'];
+export const againstUsage = '[--against=FOLDER [--times=3]]';
 
 /** The folder of `--against=FOLDER`; undefined without it. */
 export function againstOption(options: readonly string[]): string | undefined {

@@ -2,11 +2,12 @@ import { needPrograms, runInLab, targetAddress } from './parts/bench-lab.ts';
 import { type Bench, numberOption, textOption } from './report.ts';
 
 /**
- * `npm run bench -- accuracy [--seconds=10] [--wait=100] [--only=PART] [--burners=0]`, with a part such as `https
- * bursts`, `ssl`, `grpc`, `websocket` or `icmp`. With burners, that many processes that never pause share one core with
- * the prober, at the same priority, and the report says how many of the wrong times were flagged as doubtful.
+ * `--only` takes a part such as `https bursts`, `ssl`, `grpc`, `websocket` or `icmp`. With burners, that many
+ * processes that never pause share one core with the prober, at the same priority, and the report says how many of the
+ * wrong times were flagged as doubtful.
  */
 const bench: Bench = {
+  usage: '[--seconds=10] [--wait=100] [--only=PART] [--burners=0]',
   title: 'Reported times against the wire, compared with blackbox_exporter',
   async run(run) {
     const isPeerNeeded = !/^(ssl|grpc|websocket)/.test(textOption(run, 'only', ''));

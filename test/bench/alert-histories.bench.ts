@@ -2,8 +2,8 @@ import { type Breadth, breadths } from '../helpers/alert-histories/breadth.ts';
 import { liveOnThreads } from './parts/history-threads.ts';
 import { type Bench, numberOption } from './report.ts';
 
-/** `npm run bench -- alert-histories [--histories=100000] [--first=1] [--together=1000] [--threads=2] [--breadths=places,flapping]` */
 const bench: Bench = {
+  usage: '[--histories=100000] [--first=1] [--together=1000] [--threads=2] [--breadths=places,flapping]',
   title: 'Histories of alerts: each outage told in time, each incident ended once',
   async run(run) {
     const histories = numberOption(run, 'histories', 100_000);

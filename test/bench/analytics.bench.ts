@@ -53,8 +53,8 @@ interface Engine {
   readonly plain: (checkId: string) => Promise<PlainAnswer>;
 }
 
-/** `npm run bench -- analytics [--results=1000000] [--rounds=20] [--engine=sqlite|postgres]` */
 const bench: Bench = {
+  usage: '[--results=1000000] [--rounds=20] [--engine=sqlite|postgres]',
   title: 'Analytics over results of one check in a window of 30 days',
   async run(run) {
     const engines = choicesOption(run, 'engine', bothEngines);

@@ -36,8 +36,8 @@ async function runOne(stage: Stage, kind: Kind): Promise<number> {
   return performance.now() - offeredMs;
 }
 
-/** `npm run bench -- api-scripts [--runs=40] [--pause=400]` */
 const bench: Bench = {
+  usage: '[--runs=40] [--pause=400]',
   title: 'API checks: what setup and teardown scripts add',
   async run(bench) {
     const runs = numberOption(bench, 'runs', 40);

@@ -10,8 +10,9 @@ import { type Bench, type BenchRun, numberOption } from './report.ts';
 const requestsPerAccount = 5000;
 const maxShownProblems = 5;
 
-/** `npm run bench -- api [--requests=50000]`; the number of texts that follow scales in proportion to the requests. */
+/** The number of texts that follow scales in proportion to the requests. */
 const bench: Bench = {
+  usage: '[--requests=50000]',
   title: 'Requests made of the schemas of every route: answers outside the document',
   async run(run) {
     const wanted = numberOption(run, 'requests', 50_000);

@@ -11,11 +11,11 @@ import { Target } from '../helpers/agent/target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- backlog [--results=100000] [--detail=1500]`: an agent finds a backlog while the service takes no
- * results; then the service takes them again. Measures how fast the backlog arrives, and how long fresh results take
- * meanwhile.
+ * An agent finds a backlog while the service takes no results; then the service takes them again. Measures how fast
+ * the backlog arrives, and how long fresh results take meanwhile.
  */
 const bench: Bench = {
+  usage: '[--results=100000] [--detail=1500]',
   title: 'A backlog when the service is back',
   async run(run) {
     const count = numberOption(run, 'results', 100_000);

@@ -32,8 +32,8 @@ const checks = 200;
 const agents = 8;
 const slots = 100;
 
-/** `npm run bench -- backup [--runs=100000]` */
 const bench: Bench = {
+  usage: '[--runs=100000]',
   title: 'What runs leave: bytes, log of writes, and how long a backup and its restore take',
   async run(run) {
     const count = numberOption(run, 'runs', 100_000);

@@ -22,8 +22,9 @@ import { ledgerRow } from '../integration/conformance/store-suites/coverage.ts';
 import { resultRow } from '../integration/conformance/store-suites/result-samples.ts';
 import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
-/** `npm run bench -- check-metrics [--checks=10000] [--scrapes=10] [--engine=sqlite|postgres]`; needs a Prometheus. */
+/** Needs a Prometheus. */
 const bench: Bench = {
+  usage: '[--checks=10000] [--scrapes=10] [--engine=sqlite|postgres]',
   title: 'Metrics of each check: scrapes by a real Prometheus, and what counting a result costs',
   async run(run) {
     const checks = numberOption(run, 'checks', 10_000);

@@ -13,11 +13,12 @@ import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- cost [--minutes=5] [--warm-up-minutes=1] [--rounds=2] [--targets=1000] [--only=url|dns|icmp]
- * [--engine=sqlite|postgres] [--vcpu-hour=0.04] [--gb-month=0.1]`: what 1,000 targets every 10 s cost with the whole ring (agent,
- * service, database), and with Prometheus and blackbox_exporter. The last two options are prices, in the currency that you pay in.
+ * What 1,000 targets every 10 s cost with the whole ring (agent, service, database), and with Prometheus and
+ * blackbox_exporter. `--vcpu-hour` and `--gb-month` are prices, in the currency that you pay in.
  */
 const bench: Bench = {
+  usage:
+    '[--minutes=5] [--warm-up-minutes=1] [--rounds=2] [--targets=1000] [--only=url|dns|icmp] [--engine=sqlite|postgres] [--vcpu-hour=0.04] [--gb-month=0.1]',
   title: 'Cost of monitoring 1,000 targets every 10 s: Picket, and Prometheus with blackbox_exporter',
   async run(run) {
     needPrograms('prometheus-blackbox-exporter', 'prometheus');

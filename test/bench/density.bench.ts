@@ -85,9 +85,8 @@ const subjectsOf = ({ http, tcp, dns }: Ports): Subject[] => {
   ];
 };
 
-/** `npm run bench -- density [--checks=2000] [--rounds=7] [--concurrency=100] [--warm-up=16000]
- * [--only=PART]` */
 const bench: Bench = {
+  usage: '[--checks=2000] [--rounds=7] [--concurrency=100] [--warm-up=16000] [--only=PART]',
   title: 'Checks per CPU-second of the whole agent, compared with bare probes of blackbox_exporter and fping',
   async run(run) {
     needPrograms('prometheus-blackbox-exporter', 'fping');

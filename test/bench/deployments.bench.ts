@@ -21,8 +21,8 @@ interface Deployed {
   readonly cpuMs: number;
 }
 
-/** `npm run bench -- deployments [--resources=500] [--engine=sqlite|postgres]` */
 const bench: Bench = {
+  usage: '[--resources=500] [--engine=sqlite|postgres]',
   title: 'A project of 500 resources: deployed, deployed again, changed and destroyed',
   async run(run): Promise<BenchReport> {
     const count = numberOption(run, 'resources', 500);

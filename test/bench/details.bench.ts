@@ -28,8 +28,8 @@ interface Stage {
 const batch = 100;
 const checks = 100;
 
-/** `npm run bench -- details [--results=20000] [--rounds=5] [--engine=sqlite|postgres]` */
 const bench: Bench = {
+  usage: '[--results=20000] [--rounds=5] [--engine=sqlite|postgres]',
   title: 'Details of results: bytes and CPU of a stored result, and of reading it',
   async run(run) {
     const rows: string[][] = [];

@@ -6,8 +6,8 @@ import { startAgentProcess, until } from '../helpers/picket-process.ts';
 import { startHoldingTarget } from '../helpers/targets/holding-target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
-/** `npm run bench -- drain [--rounds=10] [--runs=100] [--queued=50]` */
 const bench: Bench = {
+  usage: '[--rounds=10] [--runs=100] [--queued=50]',
   title: 'SIGTERM to an agent with work in hand',
   async run(run) {
     const rounds = numberOption(run, 'rounds', 10);

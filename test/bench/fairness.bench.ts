@@ -45,8 +45,9 @@ interface Stage {
   readonly healthyUrl: string;
 }
 
-/** `npm run bench -- fairness [--seconds=10] [--rounds=3] [--checks=400] [--results=200000] [--engine=sqlite|postgres] [--load=analytics,claims]` */
 const bench: Bench = {
+  usage:
+    '[--seconds=10] [--rounds=3] [--checks=400] [--results=200000] [--engine=sqlite|postgres] [--load=analytics,claims]',
   title: 'Two accounts on one service: what B waits for alone, and beside the heaviest that A may do',
   async run(run): Promise<BenchReport> {
     const engines = choicesOption(run, 'engine', bothEngines);

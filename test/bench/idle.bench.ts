@@ -72,8 +72,8 @@ const subjects: Readonly<Record<'agent' | 'service' | 'start', (folder: string) 
   },
 };
 
-/** `npm run bench -- idle [--settle=30] [--seconds=30] [--only=agent|service|start]` */
 const bench: Bench = {
+  usage: '[--settle=30] [--seconds=30] [--only=agent|service|start]',
   title: 'Idle: an agent with runtimes and a service that have nothing to do, and the memory of `npm start`',
   async run(bench) {
     const settleSeconds = numberOption(bench, 'settle', 30);

@@ -9,12 +9,12 @@ import { Target } from '../helpers/agent/target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- kills [--kills=1000] [--life=1500] [--minutes=120]`: agents with one spool, each killed with
- * SIGKILL at a random instant up to `life` milliseconds after its first claim, or before it. Runs arrive continuously,
- * and half of the uploads of results fail, before or after the service has stored them. A result counts as kept if an
- * agent reported it as on disk.
+ * Agents with one spool, each killed with SIGKILL at a random instant up to `life` milliseconds after its first claim,
+ * or before it. Runs arrive continuously, and half of the uploads of results fail, before or after the service has
+ * stored them. A result counts as kept if an agent reported it as on disk.
  */
 const bench: Bench = {
+  usage: '[--kills=1000] [--life=1500] [--minutes=120]',
   title: 'Agents killed at random instants',
   async run(run) {
     const kills = numberOption(run, 'kills', 1000);

@@ -9,8 +9,8 @@ import { readLedger } from '../helpers/service/ledger-view.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
-/** `npm run bench -- lateness [--checks=1000] [--minutes=3]` */
 const bench: Bench = {
+  usage: '[--checks=1000] [--minutes=3]',
   title: 'One-minute URL checks on one agent: slots and lateness',
   async run(run) {
     const checks = numberOption(run, 'checks', 1000);

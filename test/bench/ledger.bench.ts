@@ -30,10 +30,11 @@ interface Stage {
   close(): Promise<void>;
 }
 
-/** `npm run bench -- ledger [--runs=40000] [--rounds=3] [--agents=8] [--slots=100] [--checks=1000] [--engine=…] [--details=realistic]` */
 const stages = { sqlite: sqliteStage, postgres: postgresStage };
 
 const bench: Bench = {
+  usage:
+    '[--runs=40000] [--rounds=3] [--agents=8] [--slots=100] [--checks=1000] [--engine=sqlite|postgres] [--details=realistic] [--no-kill]',
   title: 'The run ledger: runs leased, completed and stored a second',
   async run(run) {
     const rows: string[][] = [];

@@ -3,11 +3,11 @@ import { startPostgres } from '../helpers/service/postgres.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- notification-kills [--kills 1000] [--life 1500] [--processes 4] [--minutes 60]`: services on one
- * PostgreSQL, each killed with SIGKILL at a random instant up to `life` milliseconds after it listens, while alerts are
- * stored continuously and 3 % of the requests are refused.
+ * Services on one PostgreSQL, each killed with SIGKILL at a random instant up to `life` milliseconds after it listens,
+ * while alerts are stored continuously and 3 % of the requests are refused.
  */
 const bench: Bench = {
+  usage: '[--kills=1000] [--life=1500] [--processes=4] [--minutes=60]',
   title: 'Services killed while they notify',
   async run(run) {
     const server = await startPostgres();

@@ -30,13 +30,11 @@ interface Load {
   results: number;
 }
 
-/**
- * `npm run bench -- pages [--checks=10000] [--results=1000000] [--readers=200] [--seconds=60] [--rounds=100]
- * [--engine=sqlite|postgres]`
- */
 const stages = { sqlite: sqliteStage, postgres: postgresStage };
 
 const bench: Bench = {
+  usage:
+    '[--checks=10000] [--results=1000000] [--readers=200] [--seconds=60] [--rounds=100] [--engine=sqlite|postgres]',
   title: 'Pages: time to the first byte, and what readers cost the ledger',
   async run(run) {
     const rows: string[][] = [];

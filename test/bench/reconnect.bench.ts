@@ -104,8 +104,8 @@ function busiestSecond(agents: readonly LightAgent[], fromMs: number, toMs: numb
   return Math.max(0, ...seconds.values());
 }
 
-/** `npm run bench -- reconnect [--agents=200] [--checks=600]` */
 const bench: Bench = {
+  usage: '[--agents=200] [--checks=600]',
   title: 'Agents that come back after a restart of the service',
   async run(run) {
     const agentCount = numberOption(run, 'agents', 200);

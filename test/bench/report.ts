@@ -16,19 +16,35 @@ export interface BenchRun {
 }
 
 export interface Bench {
+  /** Its options with their defaults, such as `[--checks=1000] [--engine=sqlite|postgres]`; others are refused. */
+  readonly usage: string;
   readonly title: string;
   run(run: BenchRun): Promise<BenchReport>;
 }
 
+/** Each option as one text: `--checks 1000` as `--checks=1000`. */
+export function joinedOptions(given: readonly string[]): string[] {
+  const options: string[] = [];
+  for (const text of given) {
+    const last = options.at(-1);
+    const isValue = !text.startsWith('-') && last?.startsWith('-') && !last.includes('=');
+    if (isValue) options[options.length - 1] = `${last}=${text}`;
+    else options.push(text);
+  }
+  return options;
+}
+
+/** Options that a benchmark does not have: it would ignore them, and measure something else than was wanted. */
+export function unknownOptions(usage: string, options: readonly string[]): string[] {
+  const known = new Set(Array.from(usage.matchAll(/--[a-z-]+/g), ([name]) => name));
+  return options.filter((option) => !known.has(option.replace(/=.*/s, '')));
+}
+
 /** A number option such as `--checks=1000`. */
 export function numberOption(run: Pick<BenchRun, 'options'>, name: string, fallback: number): number {
-  const prefix = `--${name}`;
-  const index = run.options.findIndex((option) => option === prefix || option.startsWith(`${prefix}=`));
-  const given = run.options[index];
-  if (given === undefined) return fallback;
-  const text = given === prefix ? (run.options[index + 1] ?? '') : given.slice(prefix.length + 1);
+  const text = textOption(run, name, String(fallback));
   const value = Number(text);
-  if (text === '' || !Number.isFinite(value)) throw new Error(`${prefix} needs a number`);
+  if (text === '' || !Number.isFinite(value)) throw new Error(`--${name} needs a number`);
   return value;
 }
 
@@ -41,8 +57,8 @@ export function quantile(values: readonly number[], q: number): number {
 
 /** A text option such as `--only=burst`. */
 export function textOption(run: Pick<BenchRun, 'options'>, name: string, fallback: string): string {
-  const prefix = `--${name}=`;
-  return run.options.find((option) => option.startsWith(prefix))?.slice(prefix.length) ?? fallback;
+  const given = run.options.find((option) => option.split('=', 1)[0] === `--${name}`);
+  return given === undefined ? fallback : given.slice(`--${name}=`.length);
 }
 
 /** Both databases, as values of `--engine`. */

@@ -35,10 +35,10 @@ interface Stage {
   close(): Promise<void>;
 }
 
-/** `npm run bench -- retention [--results=1000000] [--checks=500] [--engine=sqlite|postgres]` */
 const stages = { sqlite: sqliteStage, postgres: postgresStage };
 
 const bench: Bench = {
+  usage: '[--results=1000000] [--checks=500] [--engine=sqlite|postgres]',
   title: 'Retention: removing what is older than it is kept, while 200 results a second come in',
   async run(run) {
     const rows: string[][] = [];

@@ -4,12 +4,13 @@ import { openScaleStage, type ScaleStage } from './parts/scale-stage.ts';
 import { type Bench, type BenchRun, bothEngines, choicesOption, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- scale [--checks=100000] [--minutes=30] [--engine=postgres|sqlite] [--services=2] [--kills]
- * [--kills-per-minute=1] [--agents=8] [--slots=100]`: checks once a minute through the real scheduler, claims, ingest and
- * retention. `--kills` ends a service process with `kill -9` once a minute, or as often as the next option says. `--find`
- * determines instead how many slots a second the machine sustains: it adds checks every `--seconds=20`, until runs wait.
+ * Checks once a minute through the real scheduler, claims, ingest and retention. `--kills` ends a service process with
+ * `kill -9` once a minute, or as often as `--kills-per-minute` says. `--find` determines instead how many slots a
+ * second the machine sustains: it adds checks every `--seconds=20`, until runs wait.
  */
 const bench: Bench = {
+  usage:
+    '[--checks=100000] [--minutes=30] [--engine=postgres|sqlite] [--services=2] [--kills] [--kills-per-minute=1] [--agents=8] [--slots=100] [--find] [--seconds=20]',
   title: 'Checks once a minute through the whole service',
   async run(run) {
     const engines = choicesOption(run, 'engine', bothEngines);

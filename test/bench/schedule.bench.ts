@@ -26,10 +26,10 @@ interface Stage {
 
 const minuteMs = 60_000;
 
-/** `npm run bench -- schedule [--checks=10000] [--rounds=5] [--engine=sqlite|postgres] [--services=1]` */
 const stages = { sqlite: sqliteStage, postgres: postgresStage };
 
 const bench: Bench = {
+  usage: '[--checks=10000] [--rounds=5] [--engine=sqlite|postgres] [--services=1]',
   title: 'The scheduler: slots turned into runs a second',
   async run(run) {
     const rows: string[][] = [];

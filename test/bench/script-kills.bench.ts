@@ -2,6 +2,7 @@ import { runUnderKills, victimKinds } from '../helpers/scripts/script-kills.ts';
 import { type Bench, numberOption } from './report.ts';
 
 const scriptKills: Bench = {
+  usage: '[--runs=500] [--kills=50] [--minutes=60]',
   title: 'Scripts whose workers, browsers and renderers are killed at random',
   async run(bench) {
     const runCount = numberOption(bench, 'runs', 500);

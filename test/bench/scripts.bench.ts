@@ -127,8 +127,8 @@ const median = <Name extends string>(values: readonly Readonly<Record<Name, numb
 const seconds = (ms: number) => (ms / 1000).toFixed(2);
 const megabytes = (bytes: number) => (bytes / 1024 ** 2).toFixed(0);
 
-/** `npm run bench -- scripts [--runs=12] [--pause=4000] [--at-once=5]` */
 const bench: Bench = {
+  usage: '[--runs=12] [--pause=4000] [--at-once=5]',
   title: 'Scripts: what the agent adds, and how many a minute',
   async run(bench) {
     const runs = numberOption(bench, 'runs', 12);

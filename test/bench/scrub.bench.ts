@@ -13,8 +13,8 @@ import { type Bench, numberOption, quantile } from './report.ts';
 
 const mask = '*****';
 
-/** `npm run bench -- scrub [--rounds=5]` */
 const bench: Bench = {
+  usage: '[--rounds=5]',
   title: 'Removing secrets: bytes per second compared with one regular expression and indexOf',
   async run(run) {
     const rounds = numberOption(run, 'rounds', 5);

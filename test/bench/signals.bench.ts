@@ -22,8 +22,8 @@ interface Round {
 const ways = ['NOTIFY', 'NATS'] as const;
 type Way = (typeof ways)[number];
 
-/** `npm run bench -- signals [--rate=500] [--services=4] [--seconds=10] [--rounds=3]` */
 const bench: Bench = {
+  usage: '[--rate=500] [--services=4] [--seconds=10] [--rounds=3]',
   title: 'Signals between service processes: NOTIFY and NATS',
   async run(run) {
     const rate = numberOption(run, 'rate', 500);

@@ -16,11 +16,11 @@ interface Sample {
 }
 
 /**
- * `npm run bench -- soak [--minutes=30] [--rate=200]`: an agent that runs `rate` checks a second. Measures the growth
- * of its memory and its file descriptors, as the slope of a line through all samples after a warm-up of five minutes,
- * or half of a short run.
+ * An agent that runs `rate` checks a second. Measures the growth of its memory and its file descriptors, as the slope
+ * of a line through all samples after a warm-up of five minutes, or half of a short run.
  */
 const bench: Bench = {
+  usage: '[--minutes=30] [--rate=200]',
   title: 'An agent that works for long',
   async run(run) {
     const minutes = numberOption(run, 'minutes', 30);

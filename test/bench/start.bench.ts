@@ -35,8 +35,8 @@ interface Subject {
   start(): Promise<Start>;
 }
 
-/** `npm run bench -- start [--rounds=5] [--results=1000000]` */
 const bench: Bench = {
+  usage: '[--rounds=5] [--results=1000000]',
   title: 'Start: from the process to readiness, to the first result, and what it takes when idle',
   async run(run) {
     const rounds = numberOption(run, 'rounds', 5);

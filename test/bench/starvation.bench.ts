@@ -13,8 +13,8 @@ const graceMs = 90_000;
 /** Every fifth run has a dead target, which takes its whole time limit. */
 const deadShare = 5;
 
-/** `npm run bench -- starvation [--seconds=60] [--per-second=20] [--burners=0,1,2,4]` */
 const bench: Bench = {
+  usage: '[--seconds=60] [--per-second=20] [--burners=0,1,2,4]',
   title: 'Verdicts on healthy and dead targets while other processes keep the cores busy',
   async run(run) {
     const seconds = numberOption(run, 'seconds', 60);

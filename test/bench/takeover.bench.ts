@@ -1,8 +1,8 @@
 import { killAndTakeOver } from '../helpers/service/takeover.ts';
 import { type Bench, numberOption } from './report.ts';
 
-/** `npm run bench -- takeover [--runs=50] [--rounds=3]` */
 const bench: Bench = {
+  usage: '[--runs=50] [--rounds=3]',
   title: 'Takeover after kill -9 of an agent',
   async run(run) {
     const runs = numberOption(run, 'runs', 50);

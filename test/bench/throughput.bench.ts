@@ -4,8 +4,8 @@ import { cpuMsOf, startAgentProcess } from '../helpers/picket-process.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
-/** `npm run bench -- throughput [--checks=3000] [--rounds=7] [--concurrency=50]` */
 const bench: Bench = {
+  usage: '[--checks=3000] [--rounds=7] [--concurrency=50]',
   title: 'URL checks per CPU-second: the whole agent compared with a bare undici loop',
   async run(run) {
     const checks = numberOption(run, 'checks', 3000);
