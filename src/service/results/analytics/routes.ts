@@ -48,7 +48,7 @@ export function analyticsHandlers(deps: AnalyticsDeps): [string, AnyHandler][] {
     async overviewOfChecks({ caller, query, body }) {
       const window = windowOf(query.quickRange ?? body.quickRange, deps.clock.wallMs());
       const ids = [...new Set(body.checkIds.map((id) => id.toLowerCase()))];
-      const checks = await Promise.all(ids.map((id) => checkOf(deps, caller.accountId, id)));
+      const checks = await checksOf(deps, caller.accountId, ids);
       const [coverage, ...overviews] = await Promise.all([
         windowCoverage(deps.analytics, ids, window),
         ...checks.map((check) => overviewOf(deps, check, window)),
@@ -67,8 +67,22 @@ export function analyticsHandlers(deps: AnalyticsDeps): [string, AnyHandler][] {
 
 async function checkOf(deps: AnalyticsDeps, accountId: string, id: string): Promise<Check> {
   const check = await deps.store.checks.find(accountId, id);
-  if (!check) throw new AppError('NOT_FOUND', `There is no check ${id}.`);
+  if (!check) throw noSuchCheck(id);
   return check;
+}
+
+/** The same for many, in their order, by one statement. */
+async function checksOf(deps: AnalyticsDeps, accountId: string, ids: readonly string[]): Promise<Check[]> {
+  const checks = await deps.store.checks.findMany(ids);
+  return ids.map((id) => {
+    const check = checks.get(id);
+    if (check?.accountId !== accountId) throw noSuchCheck(id);
+    return check;
+  });
+}
+
+function noSuchCheck(id: string): AppError {
+  return new AppError('NOT_FOUND', `There is no check ${id}.`);
 }
 
 async function answerFor(

@@ -354,13 +354,12 @@ export function analyticsSuite(stage: StoreStage): void {
     await stage.harness.store.results.insert([
       resultRow(check.id, stage.harness.accountId, stage.clock.wallMs(), { responseTime: 7 }),
     ]);
+    const overviewFor = (key: string, checkIds = [check.id]) =>
+      stage.harness.call('POST', '/v1/analytics/checks', { checkIds }, { key });
+    expect((await overviewFor(other.key)).status).toBe(404);
     const readOnly = await stage.harness.addKey('READ_ONLY');
-    const overview = await stage.harness.call(
-      'POST',
-      '/v1/analytics/checks',
-      { checkIds: [check.id] },
-      { key: readOnly },
-    );
+    expect((await overviewFor(readOnly, [check.id, crypto.randomUUID()])).status).toBe(404);
+    const overview = await overviewFor(readOnly);
     expect(overview.body).toMatchObject([{ checkId: check.id, availability: 100, responseTime_p95: 7 }]);
     const listed = await stage.harness.call('GET', '/v1/analytics/metrics?checkType=URL');
     expect(listed.body).toContainEqual({
