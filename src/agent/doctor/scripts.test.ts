@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readAgentSettings } from '../config.ts';
 import type { ExaminedAgent } from './examination.ts';
-import { sandbox, suites } from './scripts.ts';
+import { defectsOf, sandbox, suites } from './scripts.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -53,6 +53,20 @@ it('names the versions that suites can use, or the reason why they have no choic
     detail: `Node ${process.versions.node}; npm 11.19.1; pnpm 10.34.9, 8.15.9; yarn 1.22.22, 3.8.7`,
   });
   expect(await examined({ CHECK_TYPES: 'BROWSER' })).toMatchObject({ detail: 'CHECK_TYPES names no suites' });
+});
+
+it('warns of what makes scripts slower or less contained, and reports a missing part as a problem', () => {
+  const partProblems = (['compiled-code', 'runtime', 'browser-trust'] as const).map((part) => ({
+    part,
+    text: `about ${part}`,
+  }));
+  const found = defectsOf({ problems: ['no seccomp'], partProblems });
+  expect(found.map(({ status, detail }) => [status, detail])).toEqual([
+    ['warning', 'no seccomp'],
+    ['warning', 'about compiled-code'],
+    ['problem', 'about runtime'],
+    ['problem', 'about browser-trust'],
+  ]);
 });
 
 it('gives the reason why the thread for scripts ended while it started', async () => {

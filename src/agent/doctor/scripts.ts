@@ -3,7 +3,7 @@ import { createLogger } from '@picket/lib/log.ts';
 import { BrowserMissing, findBrowser } from '@picket/sandbox/browsers/find-browser.ts';
 import { browsersDirectoryOf, findOtherBrowsers } from '@picket/sandbox/browsers/other-browsers.ts';
 import { unpackedChromiumPath } from '@picket/sandbox/browsers/unpacked-chromium.ts';
-import type { PartProblem } from '@picket/sandbox/mechanism.ts';
+import type { PartProblem, SandboxFacts } from '@picket/sandbox/mechanism.ts';
 import { readNodes, readPackageManagers } from '@picket/sandbox/suites/package-managers.ts';
 import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script/script-pool.ts';
@@ -86,15 +86,22 @@ export const sandbox: Examination = {
       );
     }
     const runtimes = `runtimes ${(capabilities.runtimes ?? []).join(', ')}`;
-    const verdicts: Verdict[] = [ok(`${facts.description}; ${runtimes}`)];
-    for (const text of facts.problems) verdicts.push(warning(text, fixOfContainment));
-    for (const { part, text } of facts.partProblems ?? []) {
-      const found = part === 'compiled-code' ? warning : problem;
-      verdicts.push(found(text, fixes[part]));
-    }
-    return verdicts;
+    return [ok(`${facts.description}; ${runtimes}`), ...defectsOf(facts)];
   },
 };
+
+/** Scripts run although the containment has gaps or a runtime is not compiled; without a part some of them fail. */
+export function defectsOf({
+  problems,
+  partProblems = [],
+}: Pick<SandboxFacts, 'problems' | 'partProblems'>): Verdict[] {
+  return [
+    ...problems.map((text) => warning(text, fixOfContainment)),
+    ...partProblems.map(({ part, text }) =>
+      (part === 'compiled-code' ? warning : problem)(text, fixes[part]),
+    ),
+  ];
+}
 
 const fixOfContainment =
   'See docs/explanation/security.md, "Containment of scripts", for the settings of the host.';

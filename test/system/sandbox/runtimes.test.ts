@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { runtimePackages } from '../../../src/checks/tables/runtime-packages.ts';
 import { completeRuntimes } from '../../../src/sandbox/host/host-runtimes.ts';
@@ -59,11 +61,13 @@ describe('the manifests of runtimes', () => {
 interface CompiledCode {
   readonly roles: readonly string[];
   compiledFolder(modulesDirectory: string): string;
+  isCurrent(modulesDirectory: string): boolean;
   readCompiled(file: string): ReadonlyMap<string, { readonly unused?: readonly string[] | null }>;
 }
-const { roles, compiledFolder, readCompiled } = createRequire(import.meta.url)(
+const { roles, compiledFolder, isCurrent, readCompiled } = createRequire(import.meta.url)(
   '../../../src/sandbox/program/compiled-code.cjs',
 ) as CompiledCode;
+const compileProgram = join(import.meta.dirname, '../../../src/sandbox/program/compile-modules.mjs');
 
 describe('installed runtimes', () => {
   let sandbox: Sandbox;
@@ -125,6 +129,16 @@ describe('installed runtimes', () => {
       complete: [{ id: runtime.id }],
       problems: [{ part: 'compiled-code', text: expect.stringContaining(`runtime ${runtime.id}`) }],
     });
+    // As `runtimes:install` does, also after an update of Picket that left older code.
+    await mkdir(compiledFolder(modulesDirectory), { recursive: true });
+    for (const role of roles)
+      await writeFile(join(compiledFolder(modulesDirectory), role), 'of an older version');
+    expect(isCurrent(modulesDirectory)).toBe(false);
+    await promisify(execFile)(process.execPath, [compileProgram, modulesDirectory]);
+    expect(isCurrent(modulesDirectory)).toBe(true);
+    const made = await stat(compiledFolder(modulesDirectory));
+    await promisify(execFile)(process.execPath, [compileProgram, modulesDirectory]);
+    expect((await stat(compiledFolder(modulesDirectory))).ino).toBe(made.ino);
   });
 
   itHasRuntime('may be behind a symbolic link', async (runtime) => {
