@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readAssets } from '../../../src/console/assets.ts';
 import { pages } from '../../../src/console/registry.ts';
 import type { KeyRole } from '../../../src/platform/ids/keys.ts';
@@ -238,6 +238,7 @@ describe('every page', () => {
 
   it('reports that the database is unavailable', async () => {
     const broken = await openHarness();
+    onTestFinished(() => broken.close());
     const visitor = new Visitor(broken.app);
     await visitor.post('/login', { key: broken.key });
     await broken.store.close();

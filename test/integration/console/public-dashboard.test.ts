@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
@@ -143,6 +143,7 @@ describe('a private dashboard', () => {
 
 it('is served from memory when the database is unavailable, to previous visitors only', async () => {
   const broken = await openHarness({ clock });
+  onTestFinished(() => broken.close());
   const reader = new Visitor(broken.app);
   const open = await broken.call('POST', '/v1/dashboards', { header: 'Open', customUrl: 'open' });
   const shut = await broken.call('POST', '/v1/dashboards', {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
@@ -230,6 +230,7 @@ describe('a status page', () => {
 
 it('is served from memory when the database is unavailable, with a note; a deleted page is not', async () => {
   const broken = await openHarness({ clock });
+  onTestFinished(() => broken.close());
   const reader = new Visitor(broken.app);
   for (const url of ['kept', 'deleted']) {
     const page = await broken.call('POST', '/v1/status-pages', { name: `Page ${url}`, url, cards: [] });

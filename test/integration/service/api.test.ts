@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
@@ -363,12 +363,12 @@ describe('every answer', () => {
 
   it('hides internal errors', async () => {
     const own = await openHarness();
+    onTestFinished(() => own.close());
     await own.store.close();
     const answer = await own.call('GET', '/v1/checks');
     expect(answer.status).toBeGreaterThanOrEqual(500);
     expect(Object.keys(answer.body).sort()).toEqual(['error', 'message', 'statusCode']);
     expect(JSON.stringify(answer.body)).not.toMatch(/sqlite|driver|select|destroyed/i);
-    await own.app.close();
   });
 
   it('answers health probes without a key', async () => {
