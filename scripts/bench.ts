@@ -34,7 +34,7 @@ if (options.includes('--help')) {
 }
 const unknown = unknownOptions(usage, options);
 if (unknown.length > 0) {
-  console.error(`${name} has no option ${unknown.join(', ')}\n${usage}`);
+  console.error(`${name} does not take ${unknown.join(', ')}\n${usage}`);
   process.exit(2);
 }
 

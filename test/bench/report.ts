@@ -34,10 +34,13 @@ export function joinedOptions(given: readonly string[]): string[] {
   return options;
 }
 
-/** Options that a benchmark does not have: it would ignore them, and measure something else than was wanted. */
+/**
+ * Options that a benchmark does not have, flags with a value and other options without one: it would ignore them, and
+ * measure something else than was wanted.
+ */
 export function unknownOptions(usage: string, options: readonly string[]): string[] {
-  const known = new Set(Array.from(usage.matchAll(/--[a-z-]+/g), ([name]) => name));
-  return options.filter((option) => !known.has(option.replace(/=.*/s, '')));
+  const known = new Set(Array.from(usage.matchAll(/--[a-z-]+=?/g), ([name]) => name));
+  return options.filter((option) => !known.has(option.replace(/(?<==).*/s, '')));
 }
 
 /** A number option such as `--checks=1000`. */
