@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort } from '../free-port.ts';
+import { until } from '../picket-process.ts';
 
 /** Reason why tests that need chrony cannot run here, or null. In CI, missing chrony is an error. */
 export function whyNoChrony(): string | null {
@@ -39,19 +40,17 @@ export async function startChrony(
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const output: string[] = [];
-  await new Promise<void>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', () => reject(new Error(`chronyd ended: ${output.join('\n')}`)));
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      output.push(line);
-      // It listens before it says that it does not set the clock.
-      if (line.includes('Disabled control of system clock')) resolve();
-    });
+  createInterface({ input: child.stderr }).on('line', (line) => output.push(line));
+  await once(child, 'spawn');
+  // It says nothing once it listens.
+  const socket = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')} `;
+  await until('chronyd listens', () => {
+    if (child.exitCode !== null) throw new Error(`chronyd ended: ${output.join('\n')}`);
+    return readFileSync('/proc/net/udp', 'utf8').includes(socket);
   });
   return {
     port,
     async [Symbol.asyncDispose]() {
-      child.removeAllListeners('exit');
       const ended = once(child, 'exit');
       child.kill();
       await ended;

@@ -337,44 +337,6 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('DELETE', one, undefined, { key: stranger.key })).status).toBe(404);
   });
 
-  it('ends the deployment of an account while an earlier, larger one of another is in progress', async () => {
-    await stage.start();
-    const other = await stage.harness.addAccount();
-    const checks = (count: number) =>
-      Array.from({ length: count }, (_, number) =>
-        resource('check', `check-${number}`, {
-          checkType: 'URL',
-          name: `Check ${number}`,
-          activated: false,
-          request: { url: 'http://target.test/', method: 'GET' },
-        }),
-      );
-    const path = '/v1/projects/deploy?scheduleOnDeploy=false';
-    const ofProject = (logicalId: string, count: number) => ({
-      ...body(checks(count)),
-      project: { logicalId, name: logicalId, repoUrl: null },
-    });
-    const endOf = async (logicalId: string, { status, body: started }: Answer, key = stage.harness.key) => {
-      expect([logicalId, status, started.message]).toEqual([logicalId, 202, undefined]);
-      const at = `/v1/projects/${logicalId}/deployments/${started.id}`;
-      return until(`${logicalId} ends`, async () => {
-        const seen = await call('GET', at, undefined, { key });
-        return seen.body.endedAt !== null && seen.body;
-      });
-    };
-    const first = await call('POST', path, ofProject('first', 500));
-    const second = await call('POST', path, ofProject('second', 1));
-    const small = await call('POST', path, ofProject('small', 1), { key: other.key });
-    const ticking = setInterval(() => stage.clock.advance(1), 1); // else all would end at the same time
-    stage.harness.startDeployments();
-    const ownEnd = await endOf('small', small, other.key);
-    const ends = [ownEnd, await endOf('first', first), await endOf('second', second)];
-    clearInterval(ticking);
-    const [own = 0, ...others] = ends.map(({ endedAt }) => Date.parse(endedAt));
-    for (const endedMs of others) expect(own).toBeLessThanOrEqual(endedMs);
-    expect(ends.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED']);
-  });
-
   it('refers to resources of its own account only, without owning them', async () => {
     await start();
     const foreign = await stage.harness.addAccount();

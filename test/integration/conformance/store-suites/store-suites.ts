@@ -17,6 +17,7 @@ import { deployedFieldSuite } from './deployed-fields.ts';
 import { deployedKindSuite } from './deployed-kinds.ts';
 import { deployedRefusalSuite } from './deployed-refusals.ts';
 import { deploymentListSuite } from './deployment-lists.ts';
+import { deploymentTurnSuite } from './deployment-turns.ts';
 import { deploymentSuite } from './deployments.ts';
 import { earlyClaimSuite } from './early-claims.ts';
 import { errorGroupSuite } from './error-groups.ts';
@@ -95,6 +96,7 @@ export function definitionSuites(stage: StoreStage): void {
   suiteErrorSuite(stage);
   deploymentSuite(stage);
   deploymentListSuite(stage);
+  deploymentTurnSuite(stage);
   deployedFieldSuite(stage);
   deployedKindSuite(stage);
   deployedRefusalSuite(stage);
